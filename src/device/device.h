@@ -9,6 +9,42 @@
 /* host.c */
 PETSC_INTERN PetscErrorCode AIJTCUHostGetCSR(Mat, const PetscInt **, const PetscInt **);
 PETSC_INTERN PetscErrorCode AIJTCUHostRestoreCSR(Mat, const PetscInt **, const PetscInt **);
+
+/* The real matrix that a matrix is to kernels, on the device: with the offsets of all rows, and the stream for work on it */
+typedef struct {
+  int64_t             nrows, ncols;
+  const HrpbInt      *rowptr, *colidx;
+  const HrpbScalar   *values;
+  struct CUstream_st *stream;
+} AIJTCUDeviceCSR;
+
+/* Which part of AIJTCUDeviceCSR is needed */
+typedef enum {
+  AIJTCU_CSR_NOTHING,
+  AIJTCU_CSR_PATTERN,
+  AIJTCU_CSR_VALUES
+} AIJTCUNeed;
+
+/*
+   A work order: how a product is made, and with what. AIJTCUPlanOrder() writes it, AIJTCULaunch() runs it. It is a
+   value. It is right until the matrix or its options change.
+
+   Arrays of PETSc are not in it at first. Who runs it gets them, and adds them: those of the matrix, where it needs
+   them, and those of the operands.
+*/
+typedef struct {
+  MatAIJTCUPath        path;
+  const char          *reason;  /* in words */
+  double               seconds; /* by the model, or 0 */
+  const SpmmKernel    *kernel;  /* NULL: there is none */
+  HrpbError            why;     /* why there is none, if something was refused */
+  AIJTCUNeed           need;    /* of the arrays of the matrix, on a device */
+  SpmmMatrix           A;
+  const HrpbReordered *reordered; /* A is this matrix, or NULL */
+  SpmmOperands         operands;
+  void                *work; /* room for the kernel */
+} AIJTCUWorkOrder;
+
 typedef struct _n_AIJTCULaunches *AIJTCULaunches;
 
 #if AIJTCU_HAVE_DEVICE
@@ -35,11 +71,10 @@ PETSC_INTERN PetscErrorCode AIJTCUCheckKernels(HrpbError);
       PetscCall(AIJTCUCheckKernels(err_)); \
     } while (0)
 
-
 /* launch.c: products that come again */
-PETSC_INTERN PetscErrorCode AIJTCULaunch(AIJTCULaunches *, const SpmmKernel *, const SpmmMatrix *, const HrpbReordered *, const SpmmOperands *, void *, struct CUstream_st *, HrpbError *);
-PETSC_INTERN PetscErrorCode AIJTCULaunchLoad(const SpmmKernel *, const SpmmMatrix *, const HrpbReordered *, const SpmmOperands *, void *, struct CUstream_st *, HrpbError *);
-PETSC_INTERN PetscErrorCode AIJTCULaunchWithWork(AIJTCULaunches *, const SpmmKernel *, const SpmmMatrix *, const SpmmOperands *, struct CUstream_st *, HrpbError *);
+PETSC_INTERN PetscErrorCode AIJTCULaunch(AIJTCULaunches *, const AIJTCUWorkOrder *, struct CUstream_st *, HrpbError *);
+PETSC_INTERN PetscErrorCode AIJTCULaunchLoad(const AIJTCUWorkOrder *, struct CUstream_st *, HrpbError *);
+PETSC_INTERN PetscErrorCode AIJTCULaunchWithWork(AIJTCULaunches *, const AIJTCUWorkOrder *, struct CUstream_st *, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCULaunchesDestroy(AIJTCULaunches *);
 
 /* workspace.c: what all plans on a device share */

@@ -20,15 +20,6 @@ enum {
   LAUNCHES_KEPT   = 32 /* GMRES has 30 vectors between its restarts */
 };
 
-/* A product by a kernel of the table, of the reordered matrix if there is an order */
-typedef struct {
-  const SpmmKernel    *kernel;
-  const SpmmMatrix    *A;
-  const HrpbReordered *order;
-  const SpmmOperands  *operands;
-  void                *work;
-} AIJTCULaunchProduct;
-
 /* Everything that says what a product launches. It is compared byte by byte, so it is zeroed before it is filled */
 typedef struct {
   const SpmmKernel *kernel;
@@ -40,7 +31,7 @@ typedef struct {
   VectorPlan        vector;
   Hrpb              hrpb;
   HrpbSchedule      schedule;
-  HrpbReordered     order;
+  HrpbReordered     reordered;
 } AIJTCULaunchKey;
 
 typedef struct {
@@ -85,13 +76,13 @@ static void AIJTCULaunchCopyOperands(SpmmOperands *to, const SpmmOperands *from)
   to->softmax = from->softmax;
 }
 
-static HrpbError AIJTCULaunchKeyOf(const AIJTCULaunchProduct *p, AIJTCULaunchKey *key)
+static HrpbError AIJTCULaunchKeyOf(const AIJTCUWorkOrder *o, AIJTCULaunchKey *key)
 {
-  const SpmmMatrix *A = p->A;
+  const SpmmMatrix *A = &o->A;
 
   memset(key, 0, sizeof(*key));
-  key->kernel         = p->kernel;
-  key->work           = p->work;
+  key->kernel         = o->kernel;
+  key->work           = o->work;
   key->A.nrows        = A->nrows;
   key->A.ncols        = A->ncols;
   key->A.rowptr       = A->rowptr;
@@ -99,21 +90,21 @@ static HrpbError AIJTCULaunchKeyOf(const AIJTCULaunchProduct *p, AIJTCULaunchKey
   key->A.values       = A->values;
   key->A.brick_values = A->brick_values;
   key->A.precision    = A->precision;
-  AIJTCULaunchCopyOperands(&key->operands, p->operands);
+  AIJTCULaunchCopyOperands(&key->operands, &o->operands);
   if (A->csr) memcpy(&key->csr, A->csr, sizeof(key->csr));
   if (A->vector) memcpy(&key->vector, A->vector, sizeof(key->vector));
   if (A->hrpb) memcpy(&key->hrpb, A->hrpb, sizeof(key->hrpb));
   if (A->schedule) memcpy(&key->schedule, A->schedule, sizeof(key->schedule));
-  if (p->order) memcpy(&key->order, p->order, sizeof(key->order));
+  if (o->reordered) memcpy(&key->reordered, o->reordered, sizeof(key->reordered));
   return AIJTCUForgetError(cudaGetDevice(&key->device)) ? HRPB_ERR_DEVICE : HRPB_SUCCESS;
 }
 
 /* What a product launches. A graph is captured of it */
-static HrpbError AIJTCULaunchRun(void *product, cudaStream_t stream)
+static HrpbError AIJTCULaunchRun(void *order, cudaStream_t stream)
 {
-  const AIJTCULaunchProduct *p = (const AIJTCULaunchProduct *)product;
+  const AIJTCUWorkOrder *o = (const AIJTCUWorkOrder *)order;
 
-  return p->order ? SpmmRunReordered(p->kernel, p->A, p->order, p->operands, p->work, stream) : SpmmRun(p->kernel, p->A, p->operands, p->work, stream);
+  return o->reordered ? SpmmRunReordered(o->kernel, &o->A, o->reordered, &o->operands, o->work, stream) : SpmmRun(o->kernel, &o->A, &o->operands, o->work, stream);
 }
 
 /* A graph that is still running ends before it is gone */
@@ -168,19 +159,19 @@ static PetscErrorCode AIJTCULaunchRefuse(AIJTCULaunches l, const SpmmKernel *ker
 }
 
 /* The graph of a product that has come often enough, or NULL */
-static PetscErrorCode AIJTCULaunchGraphOf(AIJTCULaunches l, AIJTCULaunchProduct *p, cudaStream_t stream, cudaGraphExec_t *graph)
+static PetscErrorCode AIJTCULaunchGraphOf(AIJTCULaunches l, AIJTCUWorkOrder *o, cudaStream_t stream, cudaGraphExec_t *graph)
 {
   AIJTCULaunchKey    key;
   AIJTCULaunchEntry *k;
 
   PetscFunctionBegin;
   *graph = NULL;
-  if (AIJTCURefusalHolds(&l->refused) || AIJTCULaunchIsCaptured(stream) || AIJTCULaunchKeyOf(p, &key)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (AIJTCURefusalHolds(&l->refused) || AIJTCULaunchIsCaptured(stream) || AIJTCULaunchKeyOf(o, &key)) PetscFunctionReturn(PETSC_SUCCESS);
   k = AIJTCULaunchFind(l, &key);
   if (!k->graph && k->times++ < LAUNCHES_BEFORE) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!k->graph) k->graph = SpmmCapture(AIJTCULaunchRun, p);
+  if (!k->graph) k->graph = SpmmCapture(AIJTCULaunchRun, o);
   *graph = k->graph;
-  if (!*graph) PetscCall(AIJTCULaunchRefuse(l, p->kernel));
+  if (!*graph) PetscCall(AIJTCULaunchRefuse(l, o->kernel));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -191,53 +182,53 @@ static PetscBool AIJTCULaunchIsInPlace(const SpmmOperands *o)
 }
 
 /*
-   The one launch of products: SpmmRun(), or SpmmRunReordered() if there is an order, for a product on a device.
+   The one launch of products: SpmmRun(), or SpmmRunReordered() of the reordered matrix, for a product on a device.
    launches has what is known of the matrix's products, or is NULL. Where the product is refused, Y0 is as it was: of a
    product in place all kernels are brought to the device before the first of them writes
 */
-PetscErrorCode AIJTCULaunch(AIJTCULaunches *launches, const SpmmKernel *kernel, const SpmmMatrix *A, const HrpbReordered *order, const SpmmOperands *operands, void *work, cudaStream_t stream, HrpbError *err)
+PetscErrorCode AIJTCULaunch(AIJTCULaunches *launches, const AIJTCUWorkOrder *order, cudaStream_t stream, HrpbError *err)
 {
-  const PetscBool     in_place = AIJTCULaunchIsInPlace(operands);
-  AIJTCULaunchProduct p        = {kernel, A, order, operands, work};
-  cudaGraphExec_t     graph    = NULL;
-  PetscBool           launched;
+  const PetscBool in_place = AIJTCULaunchIsInPlace(&order->operands);
+  AIJTCUWorkOrder o        = *order;
+  cudaGraphExec_t graph    = NULL;
+  PetscBool       launched;
 
   PetscFunctionBegin;
   *err = HRPB_SUCCESS;
   if (launches && !*launches) PetscCall(PetscNew(launches));
-  if (launches) PetscCall(AIJTCULaunchGraphOf(*launches, &p, stream, &graph));
-  if (in_place && !graph) AIJTCUCallDevice(*err, SpmmLoad(AIJTCULaunchRun, &p, stream));
+  if (launches) PetscCall(AIJTCULaunchGraphOf(*launches, &o, stream, &graph));
+  if (in_place && !graph) AIJTCUCallDevice(*err, SpmmLoad(AIJTCULaunchRun, &o, stream));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogGpuTimeBegin());
   launched = (PetscBool)(graph && !AIJTCUForgetError(cudaGraphLaunch(graph, stream)));
-  if (!launched) *err = AIJTCULaunchRun(&p, stream);
+  if (!launched) *err = AIJTCULaunchRun(&o, stream);
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(in_place ? AIJTCUCheckKernels(*err) : AIJTCUCheckRefused(*err));
-  if (graph && !launched) PetscCall(AIJTCULaunchRefuse(*launches, kernel));
+  if (graph && !launched) PetscCall(AIJTCULaunchRefuse(*launches, o.kernel));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bring all that AIJTCULaunch() with these arguments would launch to the device */
-PetscErrorCode AIJTCULaunchLoad(const SpmmKernel *kernel, const SpmmMatrix *A, const HrpbReordered *order, const SpmmOperands *operands, void *work, cudaStream_t stream, HrpbError *err)
+/* Bring all that AIJTCULaunch() would launch to the device */
+PetscErrorCode AIJTCULaunchLoad(const AIJTCUWorkOrder *order, cudaStream_t stream, HrpbError *err)
 {
-  AIJTCULaunchProduct p = {kernel, A, order, operands, work};
+  AIJTCUWorkOrder o = *order;
 
   PetscFunctionBegin;
-  AIJTCUCallDevice(*err, SpmmLoad(AIJTCULaunchRun, &p, stream));
+  AIJTCUCallDevice(*err, SpmmLoad(AIJTCULaunchRun, &o, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* AIJTCULaunch() with workspace as the kernel wants it, which is there until AIJTCUDeviceEnd() */
-PetscErrorCode AIJTCULaunchWithWork(AIJTCULaunches *launches, const SpmmKernel *kernel, const SpmmMatrix *A, const SpmmOperands *operands, cudaStream_t stream, HrpbError *err)
+PetscErrorCode AIJTCULaunchWithWork(AIJTCULaunches *launches, const AIJTCUWorkOrder *order, cudaStream_t stream, HrpbError *err)
 {
-  size_t bytes;
-  void  *work = NULL;
+  AIJTCUWorkOrder o = *order;
+  size_t          bytes;
 
   PetscFunctionBegin;
-  AIJTCUCallDevice(*err, SpmmWork(kernel, A, operands, &bytes));
-  if (!*err && bytes) PetscCall(AIJTCUWorkspaceGet(bytes, stream, &work));
-  if (!*err && bytes && !work) *err = HRPB_ERR_DEVICE_MEMORY;
-  if (!*err) PetscCall(AIJTCULaunch(launches, kernel, A, NULL, operands, work, stream, err));
+  AIJTCUCallDevice(*err, SpmmWork(o.kernel, &o.A, &o.operands, &bytes));
+  if (!*err && bytes) PetscCall(AIJTCUWorkspaceGet(bytes, stream, &o.work));
+  if (!*err && bytes && !o.work) *err = HRPB_ERR_DEVICE_MEMORY;
+  if (!*err) PetscCall(AIJTCULaunch(launches, &o, stream, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

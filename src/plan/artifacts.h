@@ -107,5 +107,6 @@ typedef struct {
 typedef struct {
   PetscBool      known, on_device;
   AIJTCUOptions  options;
+  AIJTCUAsk      ask;
   AIJTCUDecision decision;
 } AIJTCUAnswer;

@@ -1,5 +1,5 @@
 /*
-   The choice: one function of (operation, options, facts, columns, device). See choice.h.
+   The choice: one function of (ask, options, facts, device). See choice.h.
 
    The questions come in the order of what their answers cost: what is set, what the device has, how the rows are cut,
    the columns, a reordering. A product whose path follows from the first questions asks none of the others.
@@ -48,14 +48,29 @@ const char *const AIJTCUReasons[AIJTCU_NREASONS] = {
   [AIJTCU_REASON_ONE_COLUMN]          = "one column",
   [AIJTCU_REASON_FEW_COLUMNS]         = "few columns of complex numbers"};
 
-/* What a question is about */
+/* What a question is about: an ask, or the time of an operation with N columns */
 typedef struct {
   SpmmOp                   op;
   PetscInt                 N;
   const AIJTCUOptions     *o;
   const AIJTCUFacts       *f;
   const AIJTCUDeviceFacts *device;
+  const AIJTCUAsk         *ask;
 } AIJTCUQuestion;
+
+/* The operands that are asked for, without arrays */
+SpmmOperands AIJTCUOperandsAsked(const AIJTCUAsk *a)
+{
+  return (SpmmOperands){.N = a->N, .K = a->K, .X.layout = a->X, .Y.layout = a->Y, .Y0.layout = a->Y, .update = a->update, .softmax = a->softmax};
+}
+
+/* Whether it is Y = A X with column-major operands. Other products are with the off-diagonal block of a parallel matrix */
+static PetscBool AIJTCUIsPlain(const AIJTCUAsk *a)
+{
+  const SpmmOperands operands = AIJTCUOperandsAsked(a);
+
+  return (PetscBool)SpmmIsPlain(&operands);
+}
 
 HrpbPrecision AIJTCUPrecision(const AIJTCUOptions *o)
 {
@@ -90,12 +105,20 @@ static void AIJTCUTakePath(AIJTCUDecision *d, MatAIJTCUPath path, AIJTCUReason r
    Times
 */
 
-/* Operands of a plain product. The choice is between paths, so the update of C does not matter */
-static const SpmmKernel *AIJTCUKernelFor(const AIJTCUQuestion *q, SpmmFormat format, PetscBool host, const SpmmFacts *facts, const HrpbParams *params)
+/* The kernel whose time is compared. That is between paths, so the update of C does not matter */
+static const SpmmKernel *AIJTCUKernelToCompare(const AIJTCUQuestion *q, SpmmFormat format, const SpmmFacts *facts, const HrpbParams *params)
 {
   const SpmmOperands operands = SpmmPlain(q->N, NULL, 0, NULL, 0);
 
-  return SpmmChooseKernel(q->op, format, host, facts, params, &operands, q->device->device);
+  return SpmmChooseKernel(q->op, format, PETSC_FALSE, facts, params, &operands, q->device->device);
+}
+
+/* The kernel that makes what is asked for */
+static const SpmmKernel *AIJTCUKernelAsked(const AIJTCUQuestion *q, SpmmOp op, SpmmFormat format, const SpmmFacts *facts, const HrpbParams *params)
+{
+  const SpmmOperands operands = AIJTCUOperandsAsked(q->ask);
+
+  return SpmmChooseKernel(op, format, !q->f->on_device, facts, params, &operands, q->device->device);
 }
 
 static double AIJTCUSecondsOf(const AIJTCUQuestion *q, const SpmmKernel *kernel, const HrpbParams *params)
@@ -106,7 +129,7 @@ static double AIJTCUSecondsOf(const AIJTCUQuestion *q, const SpmmKernel *kernel,
 
 static double AIJTCUSecondsOfCSR(const AIJTCUQuestion *q)
 {
-  return AIJTCUSecondsOf(q, AIJTCUKernelFor(q, SPMM_CSR, PETSC_FALSE, &q->f->matrix, NULL), NULL);
+  return AIJTCUSecondsOf(q, AIJTCUKernelToCompare(q, SPMM_CSR, &q->f->matrix, NULL), NULL);
 }
 
 /*
@@ -123,7 +146,7 @@ static double AIJTCUSecondsOfBricks(const AIJTCUQuestion *q)
 {
   const HrpbParams format = AIJTCUSuitableFormat(q, &q->f->matrix);
 
-  return AIJTCUSecondsOf(q, AIJTCUKernelFor(q, SPMM_BRICKS, PETSC_FALSE, &q->f->matrix, &format), &format);
+  return AIJTCUSecondsOf(q, AIJTCUKernelToCompare(q, SPMM_BRICKS, &q->f->matrix, &format), &format);
 }
 
 /* Facts of the reordered matrix. It has the same rows in another sequence */
@@ -182,7 +205,7 @@ static double AIJTCUSecondsInOrder(const AIJTCUQuestion *q)
 static PetscBool AIJTCUHasTooFewEntries(const AIJTCUQuestion *q)
 {
   AIJTCUFacts          worst = *q->f, best = *q->f;
-  const AIJTCUQuestion csr = {q->op, q->N, q->o, &worst, q->device}, bricks = {q->op, q->N, q->o, &best, q->device};
+  const AIJTCUQuestion csr = {q->op, q->N, q->o, &worst, q->device, q->ask}, bricks = {q->op, q->N, q->o, &best, q->device, q->ask};
 
   worst.matrix.survey.needed_rows = worst.matrix.nnz;
   best.matrix                     = SpmmFactsReorderedAtBest(&best.matrix);
@@ -262,7 +285,7 @@ static const HrpbParams *AIJTCUFormatTuned(const AIJTCUQuestion *q)
 static double AIJTCUSecondsOfVariant(const AIJTCUQuestion *q, const HrpbParams *format)
 {
   if (!format->brick_rows) return AIJTCUSecondsOfCSR(q);
-  return AIJTCUSecondsOf(q, AIJTCUKernelFor(q, SPMM_BRICKS, PETSC_FALSE, &q->f->matrix, format), format);
+  return AIJTCUSecondsOf(q, AIJTCUKernelToCompare(q, SPMM_BRICKS, &q->f->matrix, format), format);
 }
 
 static void AIJTCUAddVariant(const HrpbParams *format, AIJTCUVariant variant[], PetscInt *n)
@@ -275,7 +298,7 @@ static void AIJTCUAddVariant(const HrpbParams *format, AIJTCUVariant variant[], 
 
 /*
    Ways to multiply among which tuning chooses, and their number; none where there is nothing to multiply. The model's
-   choice comes first, and is one of those to time. The others are the CSR path, the format that bricks would have, and
+   choice, a path, comes first, and is one of those to time. The others are the CSR path, the format that bricks would have, and
    three formats more. For nearly all matrices one of these was within 5 % of the best of all formats
    (kernels/EXPERIMENTS.md). Once bricks have won they keep their format. Windows of several columns are for columns
    that run.
@@ -284,9 +307,9 @@ static void AIJTCUAddVariant(const HrpbParams *format, AIJTCUVariant variant[], 
    takes all formats of a kernel for equally fast, so all of these are timed, or none. A kernel whose time it does not
    know is slower than any.
 */
-PetscInt AIJTCUVariants(const AIJTCUDecision *model, const AIJTCUOptions *o, const AIJTCUFacts *f, const AIJTCUDeviceFacts *device, AIJTCUVariant variant[AIJTCU_MOST_VARIANTS])
+PetscInt AIJTCUVariants(const AIJTCUAsk *model, const AIJTCUOptions *o, const AIJTCUFacts *f, const AIJTCUDeviceFacts *device, AIJTCUVariant variant[AIJTCU_MOST_VARIANTS])
 {
-  const AIJTCUQuestion q    = {model->op, model->N, o, f, device};
+  const AIJTCUQuestion q    = {model->op, model->N, o, f, device, NULL};
   const PetscBool      csr  = (PetscBool)(f->csr_state == AIJTCU_READY);
   const HrpbParams     none = {0, 0, 0, 0}, staged = HrpbStagedParams(), *tuned = AIJTCUFormatTuned(&q);
   const HrpbParams     formats[] = {
@@ -339,7 +362,17 @@ static PetscBool AIJTCULacksCSR(const AIJTCUQuestion *q, AIJTCUDecision *d)
 
 static PetscBool AIJTCULacksVector(const AIJTCUQuestion *q, AIJTCUDecision *d)
 {
-  return q->f->vector_state == AIJTCU_EMPTY ? AIJTCULacksFact(d, AIJTCU_NEED_VECTOR, 0) : PETSC_FALSE;
+  const AIJTCUFacts *f = q->f;
+
+  if (f->vector_state == AIJTCU_EMPTY) return AIJTCULacksFact(d, AIJTCU_NEED_VECTOR, 0);
+  if (q->ask->transposed && f->vector_state == AIJTCU_READY && f->transpose_state == AIJTCU_EMPTY) return AIJTCULacksFact(d, AIJTCU_NEED_TRANSPOSE, 0);
+  return PETSC_FALSE;
+}
+
+/* Whether there is what kernels for one vector need */
+static PetscBool AIJTCUHasVector(const AIJTCUQuestion *q)
+{
+  return (PetscBool)(q->f->vector_state == AIJTCU_READY && (!q->ask->transposed || q->f->transpose_state == AIJTCU_READY));
 }
 
 /* Ask for a reordering, unless the answer is known. A search that found nothing also answers for shorter searches */
@@ -360,10 +393,9 @@ static PetscBool AIJTCULacksOrder(const AIJTCUQuestion *q, AIJTCUDecision *d, Pe
 static PetscBool AIJTCUWantsOrder(const AIJTCUQuestion *q, AIJTCUDecision *d)
 {
   if (q->op != SPMM_OP_PRODUCT || q->f->matrix.nrows != q->f->matrix.ncols) return PETSC_FALSE;
-  if (AIJTCUOrderIsForced(q->o)) return PETSC_TRUE;
-  if (q->o->reorder != MAT_AIJTCU_REORDER_AUTO || !AIJTCUPathIsFree(q->o) || AIJTCUFormatTuned(q)) return PETSC_FALSE;
+  if (!AIJTCUOrderIsForced(q->o) && (q->o->reorder != MAT_AIJTCU_REORDER_AUTO || !AIJTCUPathIsFree(q->o) || AIJTCUFormatTuned(q))) return PETSC_FALSE;
   if (AIJTCULacksSurvey(q, d)) return PETSC_FALSE;
-  return (PetscBool)SpmmOrderMayHelp(&q->f->matrix);
+  return (PetscBool)(AIJTCUOrderIsForced(q->o) || SpmmOrderMayHelp(&q->f->matrix));
 }
 
 /* Whether there is a reordering that the option allows. A forced one may be left from another value of the option. */
@@ -426,16 +458,16 @@ static PetscBool AIJTCUWouldBeSlower(const AIJTCUQuestion *q)
    Whether the CSR path makes the product by a kernel for one vector, where there is one. These kernels write all rows
    of C, so they do not add what an off-diagonal block has for a few
 */
-static PetscBool AIJTCUIsForVector(const AIJTCUQuestion *q, const AIJTCUDecision *d)
+static PetscBool AIJTCUIsForVector(const AIJTCUQuestion *q)
 {
-  return (PetscBool)(!q->f->parts && q->op == SPMM_OP_PRODUCT && q->N == 1 && q->f->on_device && q->o->mult != MAT_AIJTCU_MULT_CUSPARSE && !d->adds);
+  return (PetscBool)(!q->f->parts && q->op == SPMM_OP_PRODUCT && q->N == 1 && q->f->on_device && q->o->mult != MAT_AIJTCU_MULT_CUSPARSE && AIJTCUIsPlain(q->ask));
 }
 
 /* Bricks or CSR on a device, where nothing was set */
 static void AIJTCUDecidePathByTime(const AIJTCUQuestion *q, AIJTCUDecision *d)
 {
   const AIJTCUFacts *f     = q->f;
-  const PetscInt     tuned = f->untuned ? -1 : AIJTCUTuningFind(q->op, q->o, f, q->N, q->device);
+  const PetscInt     tuned = q->ask->untuned ? -1 : AIJTCUTuningFind(q->op, q->o, f, q->N, q->device);
   PetscBool          csr, pays;
 
   /* the real matrix has more than twice the bytes of the complex one */
@@ -444,7 +476,7 @@ static void AIJTCUDecidePathByTime(const AIJTCUQuestion *q, AIJTCUDecision *d)
     return;
   }
   /* bricks have not been faster with one column anywhere */
-  if (AIJTCUIsForVector(q, d) && !AIJTCUOrderIsForced(q->o)) {
+  if (AIJTCUIsForVector(q) && !AIJTCUOrderIsForced(q->o)) {
     if (AIJTCULacksVector(q, d)) return;
     if (f->vector_state == AIJTCU_READY) {
       AIJTCUTakePath(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_ONE_COLUMN);
@@ -455,7 +487,7 @@ static void AIJTCUDecidePathByTime(const AIJTCUQuestion *q, AIJTCUDecision *d)
     AIJTCUTakePath(d, f->tuned[tuned].choice.path, f->tuned[tuned].choice.reason);
     return;
   }
-  if (!f->untuned && q->N && f->matrix.nrows && AIJTCUHasRoomForTuning(q)) {
+  if (!q->ask->untuned && q->N && f->matrix.nrows && AIJTCUHasRoomForTuning(q)) {
     (void)AIJTCULacksFact(d, AIJTCU_NEED_TUNING, 0);
     return;
   }
@@ -494,6 +526,16 @@ static void AIJTCUDecidePathByAlpha(const AIJTCUQuestion *q, AIJTCUDecision *d)
   else AIJTCUTakePath(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_ALPHA_LOW);
 }
 
+/*
+   With an off-diagonal block, whose product is added to another. Bricks need a pass over all of C for it, while CSR
+   touches rows with entries only: so bricks are taken only where they are set
+*/
+static void AIJTCUDecidePathToAdd(const AIJTCUQuestion *q, AIJTCUDecision *d)
+{
+  if (q->o->path == MAT_AIJTCU_PATH_TCU) AIJTCUTakePath(d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_SET);
+  else AIJTCUTakePath(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_ADDS);
+}
+
 static void AIJTCUDecidePath(const AIJTCUQuestion *q, AIJTCUDecision *d)
 {
   const AIJTCUOptions *o    = q->o;
@@ -501,7 +543,9 @@ static void AIJTCUDecidePath(const AIJTCUQuestion *q, AIJTCUDecision *d)
   const PetscBool      pays = AIJTCUTensorCoresPay(o, q->device), unset = (PetscBool)(o->threshold == (PetscReal)PETSC_DEFAULT);
   const PetscBool      bricks = (PetscBool)(o->path == MAT_AIJTCU_PATH_AUTO || o->path == MAT_AIJTCU_PATH_TCU);
 
-  if (!AIJTCU_HAVE_BRICKS && o->path != MAT_AIJTCU_PATH_CUSPARSE) AIJTCUTakePath(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCALAR_TYPE);
+  if (q->op == SPMM_OP_VECTOR) AIJTCUTakePath(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_ONE_COLUMN);
+  else if (q->op == SPMM_OP_PRODUCT && !AIJTCUIsPlain(q->ask)) AIJTCUDecidePathToAdd(q, d);
+  else if (!AIJTCU_HAVE_BRICKS && o->path != MAT_AIJTCU_PATH_CUSPARSE) AIJTCUTakePath(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCALAR_TYPE);
   else if (bricks && f->device && !f->bound && !pays) AIJTCUTakePath(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_KERNEL);
   else if (o->path != MAT_AIJTCU_PATH_AUTO) AIJTCUTakePath(d, o->path, AIJTCU_REASON_SET);
   else if (unset && !f->device) AIJTCUTakePath(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_DEVICE);
@@ -534,12 +578,24 @@ static PetscBool AIJTCUHasBricks(const AIJTCUFacts *f, const AIJTCUDecision *d)
   return AIJTCUFormatsEqual(&d->format, &f->bricks_format);
 }
 
+/* The matrix as its bricks are of it. Where they exist the size of their blocks is known */
+static SpmmFacts AIJTCUFactsOfBricks(const AIJTCUFacts *f, const AIJTCUDecision *d)
+{
+  SpmmFacts facts = d->reordered ? AIJTCUFactsReordered(f) : f->matrix;
+
+  if (AIJTCUHasBricks(f, d)) {
+    facts.max_pattern = f->bricks_max_pattern;
+    facts.max_values  = f->bricks_max_values;
+  }
+  return facts;
+}
+
 /* Decide for bricks: of which matrix, and in which format */
 static void AIJTCUDecideBricks(const AIJTCUQuestion *q, AIJTCUDecision *d)
 {
   const AIJTCUFacts *f     = q->f;
   const HrpbParams  *tuned = AIJTCUFormatTuned(q);
-  SpmmFacts          facts = f->matrix;
+  SpmmFacts          facts;
 
   /* the path was decided while the matrix was bound to the host */
   if (f->on_device && !AIJTCUTensorCoresPay(q->o, q->device)) return;
@@ -548,8 +604,8 @@ static void AIJTCUDecideBricks(const AIJTCUQuestion *q, AIJTCUDecision *d)
     if (d->need || (d->reordered && AIJTCUOrderIsForced(q->o) && AIJTCULacksOrder(q, d, MOST_LEVELS))) return;
     /* where the model decides, the search went as far as pays when the model was asked */
     d->reordered = (PetscBool)(d->reordered && AIJTCUOrderIsUsable(q));
-    if (d->reordered) facts = AIJTCUFactsReordered(f);
   }
+  facts = d->reordered ? AIJTCUFactsReordered(f) : f->matrix;
   /* a sampled product takes the bricks that are there, so that products and it do not build theirs in turn */
   if (q->op == SPMM_OP_SAMPLED && f->bricks_state == AIJTCU_READY) {
     if (f->bricks_reordered) return;
@@ -558,83 +614,83 @@ static void AIJTCUDecideBricks(const AIJTCUQuestion *q, AIJTCUDecision *d)
   else if (tuned) d->format = *tuned;
   else if (!d->reordered && AIJTCULacksSurvey(q, d)) return;
   else d->format = d->reordered ? SpmmBrickFormatReordered(&facts) : AIJTCUSuitableFormat(q, &facts);
-  if (AIJTCUHasBricks(f, d)) { /* the size of their blocks is known */
-    facts.max_pattern = f->bricks_max_pattern;
-    facts.max_values  = f->bricks_max_values;
+  facts     = AIJTCUFactsOfBricks(f, d);
+  d->kernel = AIJTCUKernelAsked(q, q->op, SPMM_BRICKS, &facts, &d->format);
+}
+
+static void AIJTCUDecideCSR(const AIJTCUQuestion *q, AIJTCUDecision *d)
+{
+  const AIJTCUFacts *f      = q->f;
+  const PetscBool    vector = (PetscBool)(q->op == SPMM_OP_VECTOR || AIJTCUIsForVector(q));
+
+  if (!f->on_device) { /* the parent makes plain products */
+    if (q->op == SPMM_OP_PRODUCT && !AIJTCUIsPlain(q->ask)) d->kernel = AIJTCUKernelAsked(q, SPMM_OP_PRODUCT, SPMM_CSR, &f->matrix, NULL);
+    return;
   }
-  d->kernel = AIJTCUKernelFor(q, SPMM_BRICKS, (PetscBool)!f->on_device, &facts, &d->format);
+  if (vector && AIJTCULacksVector(q, d)) return;
+  if (vector && AIJTCUHasVector(q)) d->kernel = AIJTCUKernelAsked(q, SPMM_OP_VECTOR, SPMM_CSR, &f->matrix, NULL);
+  if (d->kernel || q->op == SPMM_OP_VECTOR || AIJTCULacksCSR(q, d)) return;
+  if (f->csr_state == AIJTCU_READY) d->kernel = AIJTCUKernelAsked(q, q->op, SPMM_CSR, &f->matrix, NULL);
 }
 
-static void AIJTCUDecideRest(const AIJTCUQuestion *q, AIJTCUDecision *d)
+/* Decide how what is asked for is made */
+static AIJTCUDecision AIJTCUDecideOne(const AIJTCUAsk *ask, const AIJTCUOptions *o, const AIJTCUFacts *f, const AIJTCUDeviceFacts *device)
 {
-  const PetscBool csr = (PetscBool)(d->path == MAT_AIJTCU_PATH_CSR && q->f->on_device);
+  const AIJTCUQuestion q = {ask->op, PetscMax(ask->N, ask->decide), o, f, device, ask};
+  AIJTCUDecision       d = {.op = q.op, .N = q.N, .path = ask->path, .reason = ask->reason};
 
-  if (d->path == MAT_AIJTCU_PATH_TCU) AIJTCUDecideBricks(q, d);
-  if (csr && AIJTCUIsForVector(q, d)) {
-    const AIJTCUQuestion vector = {SPMM_OP_VECTOR, q->N, q->o, q->f, q->device};
+  if (d.path == MAT_AIJTCU_PATH_AUTO) AIJTCUDecidePath(&q, &d);
+  if (d.need) return d;
+  if (d.path == MAT_AIJTCU_PATH_TCU) AIJTCUDecideBricks(&q, &d);
+  else if (d.path == MAT_AIJTCU_PATH_CSR) AIJTCUDecideCSR(&q, &d);
+  if (d.kernel && d.kernel->seconds) {
+    const SpmmFacts facts = AIJTCUFactsOfBricks(f, &d);
 
-    if (AIJTCULacksVector(q, d)) return;
-    if (q->f->vector_state == AIJTCU_READY) d->kernel = AIJTCUKernelFor(&vector, SPMM_CSR, PETSC_FALSE, &q->f->matrix, NULL);
-    if (d->kernel) return;
+    d.seconds = d.kernel->seconds(&facts, &d.format, AIJTCUPrecision(o), q.N, device->device);
   }
-  if (!csr || AIJTCULacksCSR(q, d) || q->f->csr_state != AIJTCU_READY) return;
-  d->kernel = AIJTCUKernelFor(q, SPMM_CSR, PETSC_FALSE, &q->f->matrix, NULL);
-}
-
-/* Decide how a product with N columns is made */
-AIJTCUDecision AIJTCUDecide(SpmmOp op, const AIJTCUOptions *o, const AIJTCUFacts *f, PetscInt N, const AIJTCUDeviceFacts *device)
-{
-  const AIJTCUQuestion q = {op, N, o, f, device};
-  AIJTCUDecision       d = {.op = op, .N = N};
-
-  AIJTCUDecidePath(&q, &d);
-  if (!d.need) AIJTCUDecideRest(&q, &d);
-  return d;
-}
-
-/* The same with a path that was decided before, perhaps from other facts: a product that is set up keeps its path */
-AIJTCUDecision AIJTCUDecideOn(const AIJTCUDecision *before, const AIJTCUOptions *o, const AIJTCUFacts *f, const AIJTCUDeviceFacts *device)
-{
-  const AIJTCUQuestion q = {before->op, before->N, o, f, device};
-  AIJTCUDecision       d = {.op = before->op, .N = before->N, .path = before->path, .reason = before->reason, .adds = before->adds};
-
-  AIJTCUDecideRest(&q, &d);
   return d;
 }
 
 /*
-   Whether a sampled product, as decided, its softmax, and the product of that with a dense matrix are made in one pass:
-   by bricks that a kernel takes, and faster than one after the other. The entries of the first have to be packed for
-   bricks
+   Whether a sampled product, as decided, its softmax, and the product of that with a dense matrix are faster in one
+   pass, by this kernel, than one after the other. The entries of the first have to be packed for bricks
 */
-PetscBool AIJTCUFusedPays(const AIJTCUDecision *sampled, const SpmmOperands *operands, const AIJTCUOptions *o, const AIJTCUFacts *f, const AIJTCUDeviceFacts *device)
+static PetscBool AIJTCUFusedPays(const AIJTCUQuestion *q, const AIJTCUDecision *sampled, const SpmmKernel *fused)
 {
-  const PetscInt          N     = (PetscInt)operands->N;
-  const AIJTCUQuestion    first = {SPMM_OP_SAMPLED, sampled->N, o, f, device}, second = {SPMM_OP_PRODUCT, N, o, f, device}, both = {SPMM_OP_FUSED, sampled->N + N, o, f, device};
-  const SpmmKernel       *fused;
-  const SpmmSampledTimes *t;
-  double                  pass, one, other;
+  const PetscInt          N     = q->ask->N;
+  const AIJTCUQuestion    first = {SPMM_OP_SAMPLED, sampled->N, q->o, q->f, q->device, q->ask}, second = {SPMM_OP_PRODUCT, N, q->o, q->f, q->device, q->ask}, both = {SPMM_OP_FUSED, sampled->N + N, q->o, q->f, q->device, q->ask};
+  const SpmmSampledTimes *t = &q->device->device->model->sampled;
+  const double            pass = 1e-12 * t->entry * (double)q->f->matrix.nnz;
+  double                  one, other;
 
-  if (sampled->path != MAT_AIJTCU_PATH_TCU || !sampled->kernel) return PETSC_FALSE;
-  fused = SpmmChooseKernel(SPMM_OP_FUSED, SPMM_BRICKS, PETSC_FALSE, &f->matrix, &sampled->format, operands, device->device);
-  if (!fused) return PETSC_FALSE;
   if (sampled->reason != AIJTCU_REASON_BRICKS_FASTER) return PETSC_TRUE; /* bricks are set */
-  t     = &device->device->model->sampled;
-  pass  = 1e-12 * t->entry * (double)f->matrix.nnz;
-  one   = AIJTCUSecondsOf(&both, fused, &sampled->format) * (operands->softmax ? t->fused_softmax / t->fused : 1);
-  other = AIJTCUSecondsOfBricks(&first) + PetscMin(AIJTCUSecondsOfCSR(&second), AIJTCUSecondsOfBricks(&second) + pass) + (operands->softmax ? pass : 0);
+  one   = AIJTCUSecondsOf(&both, fused, &sampled->format) * (q->ask->softmax ? t->fused_softmax / t->fused : 1);
+  other = AIJTCUSecondsOfBricks(&first) + PetscMin(AIJTCUSecondsOfCSR(&second), AIJTCUSecondsOfBricks(&second) + pass) + (q->ask->softmax ? pass : 0);
   return (PetscBool)(one < other);
 }
 
-/*
-   Decide the path of a product that is added to C. Bricks need a pass over all of C for it, while CSR touches rows with
-   entries only: so bricks are taken only where they are set
-*/
-AIJTCUDecision AIJTCUDecideToAdd(SpmmOp op, const AIJTCUOptions *o, PetscInt N)
+/* A fused product takes the bricks of the sampled one, where that takes bricks. There is no other way for it */
+static AIJTCUDecision AIJTCUDecideFused(const AIJTCUAsk *ask, const AIJTCUOptions *o, const AIJTCUFacts *f, const AIJTCUDeviceFacts *device)
 {
-  AIJTCUDecision d = {.op = op, .N = N, .adds = PETSC_TRUE};
+  const AIJTCUQuestion q       = {SPMM_OP_FUSED, ask->N, o, f, device, ask};
+  AIJTCUAsk            sampled = *ask;
+  AIJTCUDecision       d;
 
-  if (o->path == MAT_AIJTCU_PATH_TCU) AIJTCUTakePath(&d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_SET);
-  else AIJTCUTakePath(&d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_ADDS);
+  sampled.op = SPMM_OP_SAMPLED;
+  sampled.N  = ask->K;
+  d          = AIJTCUDecideOne(&sampled, o, f, device);
+  d.op       = SPMM_OP_FUSED;
+  if (d.need || !d.kernel) return d;
+  if (d.path == MAT_AIJTCU_PATH_TCU) {
+    const SpmmFacts facts = AIJTCUFactsOfBricks(f, &d);
+
+    d.kernel = AIJTCUKernelAsked(&q, SPMM_OP_FUSED, SPMM_BRICKS, &facts, &d.format);
+  } else d.kernel = NULL;
+  if (d.kernel && !AIJTCUFusedPays(&q, &d, d.kernel)) d.kernel = NULL;
   return d;
+}
+
+AIJTCUDecision AIJTCUDecide(const AIJTCUAsk *ask, const AIJTCUOptions *o, const AIJTCUFacts *f, const AIJTCUDeviceFacts *device)
+{
+  return ask->op == SPMM_OP_FUSED ? AIJTCUDecideFused(ask, o, f, device) : AIJTCUDecideOne(ask, o, f, device);
 }

@@ -37,16 +37,39 @@ typedef enum {
 } AIJTCUReason;
 PETSC_EXTERN const char *const AIJTCUReasons[AIJTCU_NREASONS];
 
-/* A fact that a decision lacks */
+/* A fact that a decision lacks. They are asked for in this sequence, which is that of their cost but for the tuning */
 typedef enum {
   AIJTCU_NEED_NOTHING,
-  AIJTCU_NEED_CSR,    /* the schedule of the CSR kernels */
-  AIJTCU_NEED_PANELS, /* panels for sampled products in that schedule */
-  AIJTCU_NEED_VECTOR, /* what kernels for one vector need */
-  AIJTCU_NEED_SURVEY, /* counts of active columns */
-  AIJTCU_NEED_ORDER,  /* a reordering. The search takes at most AIJTCUDecision.levels levels */
-  AIJTCU_NEED_TUNING  /* times measured on a proxy */
+  AIJTCU_NEED_VECTOR,    /* what kernels for one vector need */
+  AIJTCU_NEED_TRANSPOSE, /* the transpose for these kernels */
+  AIJTCU_NEED_TUNING,    /* times measured on a proxy */
+  AIJTCU_NEED_CSR,       /* the schedule of the CSR kernels */
+  AIJTCU_NEED_PANELS,    /* panels for sampled products in that schedule */
+  AIJTCU_NEED_SURVEY,    /* counts of active columns */
+  AIJTCU_NEED_ORDER,     /* a reordering. The search takes at most AIJTCUDecision.levels levels */
+  AIJTCU_NNEEDS
 } AIJTCUNeedFact;
+
+/*
+   What is wanted of a matrix. What is not said is zero: plain operands, a path that is not decided yet.
+
+   A product that is a part of a wider one is decided as for all columns of that. So it has the bits of the whole, in
+   however many parts it comes. Kernels are for the columns that it has.
+*/
+typedef struct {
+  SpmmOp        op;
+  PetscInt      N;      /* columns of the dense operand */
+  PetscInt      decide; /* columns to decide for, where these are more */
+  PetscInt      K;      /* columns that are multiplied with each other, with SPMM_OP_FUSED */
+  SpmmLayout    X, Y;   /* of operand and result */
+  SpmmUpdate    update;
+  PetscBool     softmax; /* with SPMM_OP_FUSED */
+  MatAIJTCUPath path;    /* MAT_AIJTCU_PATH_AUTO, or as decided before, for this reason */
+  AIJTCUReason  reason;
+  PetscBool     host;       /* it is made on the host, wherever the matrix is */
+  PetscBool     transposed; /* with the transpose, with SPMM_OP_VECTOR */
+  PetscBool     untuned; /* leave tuning aside and ask the model */
+} AIJTCUAsk;
 
 /*
    Where need is not AIJTCU_NEED_NOTHING, the members after the path are not valid. A path of MAT_AIJTCU_PATH_AUTO is
@@ -54,13 +77,13 @@ typedef enum {
 */
 typedef struct {
   SpmmOp            op;
-  PetscInt          N;         /* columns of the dense operand */
+  PetscInt          N;         /* columns that it was decided for */
   MatAIJTCUPath     path;      /* MAT_AIJTCU_PATH_AUTO while it is not known */
   AIJTCUReason      reason;    /* why this path */
-  PetscBool         adds;      /* the product is added to C */
-  const SpmmKernel *kernel;    /* NULL for the parent's product */
+  const SpmmKernel *kernel;    /* NULL for the parent's product, or where there is none */
   HrpbParams        format;    /* format of the bricks; zeros on another path */
   PetscBool         reordered; /* the bricks are of the reordered matrix */
+  double            seconds;   /* of the kernel, by its model, or 0 */
   AIJTCUNeedFact    need;
   PetscInt          levels; /* levels of a search, with AIJTCU_NEED_ORDER */
 } AIJTCUDecision;
@@ -107,6 +130,7 @@ typedef struct {
   AIJTCUState survey_state; /* whether the survey in matrix is valid */
   AIJTCUState csr_state;    /* whether the numbers of the schedule in matrix are valid */
   AIJTCUState vector_state; /* the same for one vector. Refused for a matrix without entries, too */
+  AIJTCUState transpose_state; /* whether the transpose for that is there. The numbers are its own where it is asked for */
   PetscBool   panels_sought; /* whether the schedule has panels for sampled products, if there can be any */
 
   AIJTCUState order_state;
@@ -130,7 +154,6 @@ typedef struct {
   HrpbParams         tuned_format;
   MatAIJTCUPrecision tuned_precision;
   MatAIJTCUReorder   tuned_reorder;
-  PetscBool          untuned; /* leave tuning aside and ask the model */
 } AIJTCUFacts;
 
 /* What is known of the current device */
@@ -140,12 +163,10 @@ typedef struct {
 } AIJTCUDeviceFacts;
 
 /* A test outside of the library uses these functions and the reasons */
-PETSC_EXTERN AIJTCUDecision AIJTCUDecide(SpmmOp, const AIJTCUOptions *, const AIJTCUFacts *, PetscInt, const AIJTCUDeviceFacts *);
-PETSC_EXTERN PetscInt       AIJTCUVariants(const AIJTCUDecision *, const AIJTCUOptions *, const AIJTCUFacts *, const AIJTCUDeviceFacts *, AIJTCUVariant[AIJTCU_MOST_VARIANTS]);
-PETSC_EXTERN PetscBool      AIJTCUFusedPays(const AIJTCUDecision *, const SpmmOperands *, const AIJTCUOptions *, const AIJTCUFacts *, const AIJTCUDeviceFacts *);
+PETSC_EXTERN AIJTCUDecision AIJTCUDecide(const AIJTCUAsk *, const AIJTCUOptions *, const AIJTCUFacts *, const AIJTCUDeviceFacts *);
+PETSC_EXTERN PetscInt       AIJTCUVariants(const AIJTCUAsk *, const AIJTCUOptions *, const AIJTCUFacts *, const AIJTCUDeviceFacts *, AIJTCUVariant[AIJTCU_MOST_VARIANTS]);
 
-PETSC_INTERN AIJTCUDecision AIJTCUDecideToAdd(SpmmOp, const AIJTCUOptions *, PetscInt);
-PETSC_INTERN AIJTCUDecision AIJTCUDecideOn(const AIJTCUDecision *, const AIJTCUOptions *, const AIJTCUFacts *, const AIJTCUDeviceFacts *);
+PETSC_INTERN SpmmOperands   AIJTCUOperandsAsked(const AIJTCUAsk *);
 PETSC_INTERN PetscBool      AIJTCUTuningIsValid(const AIJTCUOptions *, const AIJTCUFacts *, const AIJTCUDeviceFacts *);
 PETSC_INTERN PetscInt       AIJTCUTuningFind(SpmmOp, const AIJTCUOptions *, const AIJTCUFacts *, PetscInt, const AIJTCUDeviceFacts *);
 PETSC_INTERN HrpbParams     AIJTCUFormatSet(const AIJTCUOptions *);

@@ -70,6 +70,34 @@ PetscErrorCode AIJTCUDeviceCall(Mat A, AIJTCUPlan *plan, AIJTCUNeed need, AIJTCU
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Add the arrays of the matrix to an order that needs them */
+void AIJTCUOrderTakeCSR(AIJTCUWorkOrder *order, const AIJTCUDeviceCSR *csr)
+{
+  if (order->need == AIJTCU_CSR_NOTHING) return;
+  order->A.rowptr = csr->rowptr;
+  order->A.colidx = csr->colidx;
+  order->A.values = csr->values;
+}
+
+static PetscErrorCode AIJTCUOrderRunOnStream(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
+{
+  AIJTCUWorkOrder *order = (AIJTCUWorkOrder *)ctx;
+
+  PetscFunctionBegin;
+  (void)A;
+  AIJTCUOrderTakeCSR(order, csr);
+  PetscCall(AIJTCULaunchWithWork(plan ? &plan->launches : NULL, order, csr->stream, err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Run an order whose operands have their arrays on the device. A may have no plan */
+PetscErrorCode AIJTCUOrderRun(Mat A, AIJTCUPlan *plan, AIJTCUWorkOrder *order, HrpbError *err)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUDeviceCall(A, plan, order->need, AIJTCUOrderRunOnStream, order, err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    AIJTCUDeviceCall() for work that needs memory. If memory is short, the pools give back what they can, and it is
    called again.

@@ -1,8 +1,8 @@
 /*
    Facts: what is known of a matrix and of the device, gathered for a decision.
 
-   AIJTCUFactsGet() reads what is there and computes nothing, so a view may call it. plan.c fetches what a decision
-   lacks: the survey from this file, the others from csr.c and order.c.
+   AIJTCUFactsGet() reads what is there and computes nothing, so a view may call it. workorder.c fetches what a decision
+   lacks: the survey from this file, the others from vector.c, tune.c, csr.c and order.c.
 */
 #include "planimpl.h"
 
@@ -67,8 +67,8 @@ static PetscBool AIJTCUSurveyServes(const AIJTCUSurvey *s, PetscBool on_device)
   return (PetscBool)(s->state != AIJTCU_EMPTY && (s->device || !on_device));
 }
 
-/* What is known of A. The artifacts must be of its pattern: see AIJTCUPlanSync() */
-PetscErrorCode AIJTCUFactsGet(Mat A, const AIJTCUPlan *plan, AIJTCUFacts *f)
+/* What is known of A for an ask. The artifacts must be of its pattern: see AIJTCUPlanSync() */
+PetscErrorCode AIJTCUFactsGet(Mat A, const AIJTCUPlan *plan, const AIJTCUAsk *ask, AIJTCUFacts *f)
 {
   AIJTCUPlace place;
 
@@ -77,7 +77,7 @@ PetscErrorCode AIJTCUFactsGet(Mat A, const AIJTCUPlan *plan, AIJTCUFacts *f)
   PetscCall(AIJTCUWhere(A, plan, &place));
   f->device       = plan->id.device;
   f->bound        = (PetscBool)(place == AIJTCU_PLACE_BOUND);
-  f->on_device    = (PetscBool)(place == AIJTCU_PLACE_DEVICE);
+  f->on_device    = (PetscBool)(place == AIJTCU_PLACE_DEVICE && !ask->host);
   f->parts        = (PetscBool)(AIJTCU_PARTS > 1);
   f->transpose    = plan->is_transpose;
   f->matrix.nrows = AIJTCU_PARTS * (int64_t)A->rmap->n;
@@ -92,7 +92,8 @@ PetscErrorCode AIJTCUFactsGet(Mat A, const AIJTCUPlan *plan, AIJTCUFacts *f)
   if (f->csr_state == AIJTCU_READY) SpmmFactsOfCsr(&plan->csr.schedule, &f->matrix);
 #if AIJTCU_HAVE_DEVICE
   f->vector_state = plan->vector.state == AIJTCU_READY && !plan->vector.plan.nnz ? AIJTCU_REFUSED : plan->vector.state;
-  AIJTCUVectorFacts(plan, &plan->vector.plan, &f->matrix);
+  f->transpose_state = plan->transpose.state;
+  AIJTCUVectorFacts(plan, ask->transposed ? &plan->transpose.matrix.plan : &plan->vector.plan, &f->matrix);
 #endif
   f->order_state        = plan->order.state;
   f->order_levels       = plan->order.levels;

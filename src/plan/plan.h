@@ -30,32 +30,35 @@ struct _n_AIJTCUPlan {
   AIJTCUHalo *halo;       /* of a parallel matrix, NULL while there is none */
   AIJTCUState transposes; /* of both blocks of a parallel matrix, on all processes: productmpi.c */
 #endif
-  AIJTCUAnswer   answer;   /* the last decision of AIJTCUPlanPrepare(): goes when an artifact comes or goes */
+  AIJTCUAnswer   answer;   /* the last decision of AIJTCUPlanOrder(): goes when an artifact comes or goes */
   AIJTCULaunches launches; /* on a device: products that may come again */
   AIJTCURefusal  refused;  /* artifacts, for lack of memory: how long they are not asked for again */
   PetscBool      forgives; /* some are */
 };
 
 /*
-   plan.c. An operation asks for a decision when it is set up, and has it prepared each time it runs. The path stays as
+   workorder.c. An operation asks for a path when it is set up, and for a work order each time it runs. The path stays as
    decided. What follows from the path is that of the matrix and the options at the time of the run. Where bricks
-   cannot be had, the operation sets the path to CSR and has that prepared (product.c).
+   cannot be had, the operation asks for the CSR path (product.c).
 
-   AIJTCUPlanDecide()   path and reason; fetches the facts that they need
-   AIJTCUPlanPrepare()  builds or renews what the path needs; says whether there is something to multiply with
+   AIJTCUPlanDecide()   writes path and reason into the ask; fetches the facts that they need
+   AIJTCUPlanOrder()    builds or renews what the path needs; writes an order, in which a kernel may be missing
    AIJTCUPlanPeek()     for views: fetches nothing; says whether the path is known
    AIJTCUPlanKnow()     fetches all facts; gives the whole decision
+   AIJTCUPlanTuned()    what was tuned, or NULL
 */
 PETSC_INTERN PetscInt       AIJTCUDecideColumns; /* products with fewer columns are decided as with so many */
-PETSC_INTERN PetscErrorCode AIJTCUPlanKnow(Mat, AIJTCUPlan *, SpmmOp, PetscInt, AIJTCUFacts *, AIJTCUDecision *);
-PETSC_INTERN PetscErrorCode AIJTCUPlanDecide(Mat, AIJTCUPlan *, SpmmOp, PetscInt, AIJTCUDecision *);
-PETSC_INTERN PetscErrorCode AIJTCUPlanPrepare(Mat, AIJTCUPlan *, AIJTCUDecision *, PetscBool *);
-PETSC_INTERN PetscErrorCode AIJTCUPlanPeek(Mat, AIJTCUPlan *, SpmmOp, PetscInt, AIJTCUDecision *, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUPlanDecide(Mat, AIJTCUPlan *, AIJTCUAsk *);
+PETSC_INTERN PetscErrorCode AIJTCUPlanOrder(Mat, AIJTCUPlan *, const AIJTCUAsk *, AIJTCUWorkOrder *);
+PETSC_INTERN PetscErrorCode AIJTCUPlanKnow(Mat, AIJTCUPlan *, const AIJTCUAsk *, AIJTCUFacts *, AIJTCUDecision *);
+PETSC_INTERN PetscErrorCode AIJTCUPlanPeek(Mat, AIJTCUPlan *, const AIJTCUAsk *, AIJTCUDecision *, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUPlanTuned(Mat, AIJTCUPlan *, SpmmOp, PetscInt, const AIJTCUTuned **);
+
+/* plan.c */
 PETSC_INTERN PetscErrorCode AIJTCUPlanSync(Mat, AIJTCUPlan *);
 PETSC_INTERN void           AIJTCUPlanForgive(AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUPlanTransposed(Mat, AIJTCUPlan *, Mat *);
 PETSC_INTERN PetscErrorCode AIJTCUPlanReset(AIJTCUPlan *);
-PETSC_INTERN PetscErrorCode AIJTCUPlanTuned(Mat, AIJTCUPlan *, SpmmOp, PetscInt, const AIJTCUTuned **);
 PETSC_INTERN PetscInt64     AIJTCUPlanDeviceBytes(const AIJTCUPlan *);
 PETSC_INTERN HrpbParams     AIJTCUGetFormat(const AIJTCUPlan *);
 
@@ -74,25 +77,12 @@ PETSC_INTERN PetscErrorCode AIJTCUHostCSRRestore(Mat, AIJTCUHostCSR *);
 #endif
 
 #if AIJTCU_HAVE_DEVICE
-/* The same on the device, with the offsets of all rows, and the stream for work on it */
-typedef struct {
-  int64_t             nrows, ncols;
-  const HrpbInt      *rowptr, *colidx;
-  const HrpbScalar   *values;
-  struct CUstream_st *stream;
-} AIJTCUDeviceCSR;
-
-/* Which part of AIJTCUDeviceCSR is needed */
-typedef enum {
-  AIJTCU_CSR_NOTHING,
-  AIJTCU_CSR_PATTERN,
-  AIJTCU_CSR_VALUES
-} AIJTCUNeed;
-
 typedef PetscErrorCode (*AIJTCUDeviceFn)(Mat, AIJTCUPlan *, const AIJTCUDeviceCSR *, void *, HrpbError *);
 
 /* devicecall.c */
 PETSC_INTERN void           AIJTCUDeviceForgetValues(Mat, AIJTCUPlan *);
+PETSC_INTERN void           AIJTCUOrderTakeCSR(AIJTCUWorkOrder *, const AIJTCUDeviceCSR *);
+PETSC_INTERN PetscErrorCode AIJTCUOrderRun(Mat, AIJTCUPlan *, AIJTCUWorkOrder *, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceCall(Mat, AIJTCUPlan *, AIJTCUNeed, AIJTCUDeviceFn, void *, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceCallForMemory(Mat, AIJTCUPlan *, AIJTCUNeed, AIJTCUDeviceFn, void *, HrpbError *);
 #endif
@@ -112,7 +102,7 @@ PETSC_INTERN PetscErrorCode AIJTCUAtDevice(Mat, const AIJTCUPlan *, PetscBool *)
 PETSC_INTERN PetscErrorCode AIJTCUOnDevice(Mat, const AIJTCUPlan *, PetscBool *);
 
 /* facts.c */
-PETSC_INTERN PetscErrorCode AIJTCUFactsGet(Mat, const AIJTCUPlan *, AIJTCUFacts *);
+PETSC_INTERN PetscErrorCode AIJTCUFactsGet(Mat, const AIJTCUPlan *, const AIJTCUAsk *, AIJTCUFacts *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceFactsGet(const AIJTCUPlan *, AIJTCUDeviceFacts *);
 PETSC_INTERN PetscErrorCode AIJTCUThreshold(const AIJTCUPlan *, PetscReal *);
 PETSC_INTERN PetscErrorCode AIJTCUSurveyCreate(Mat, AIJTCUPlan *);

@@ -37,6 +37,6 @@ PETSC_INTERN PetscErrorCode AIJTCUBricksDestroy(AIJTCUBricks *);
 PETSC_INTERN PetscBool      AIJTCUBricksFit(const AIJTCUBricks *, const AIJTCUDecision *, PetscBool);
 PETSC_INTERN PetscInt64     AIJTCUBricksBytesBeside(const AIJTCUBricks *);
 
-PETSC_INTERN PetscErrorCode AIJTCUTuningCreate(Mat, AIJTCUPlan *, const AIJTCUDecision *, PetscBool, const AIJTCUVariant[], PetscInt);
+PETSC_INTERN PetscErrorCode AIJTCUTuningCreate(Mat, AIJTCUPlan *, const AIJTCUAsk *, PetscBool, const AIJTCUVariant[], PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUTuningFinish(Mat, AIJTCUPlan *, PetscLogDouble);
 PETSC_INTERN PetscErrorCode AIJTCUTuningDestroy(AIJTCUTunings *);

@@ -293,7 +293,7 @@ static PetscErrorCode AIJTCUTuneByTime(Mat A, AIJTCUPlan *plan, const AIJTCUVari
    Without variants the model's choice stays: where bricks may be of a reordered matrix, it knows whether that pays, and
    where there is nothing to multiply.
 */
-PetscErrorCode AIJTCUTuningCreate(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *model, PetscBool reordered, const AIJTCUVariant variant[], PetscInt n)
+PetscErrorCode AIJTCUTuningCreate(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *model, PetscBool reordered, const AIJTCUVariant variant[], PetscInt n)
 {
   AIJTCUTunings *all = &plan->tunings;
   AIJTCUTuned   *t;

@@ -16,106 +16,74 @@ enum {
   TRANSPOSES_BEFORE = 10
 };
 
-/* z = op(A) x, or z = y + op(A) x, which may be in place */
-typedef struct {
-  PetscBool          transposed;
-  const PetscScalar *x, *y;
-  PetscScalar       *z;
-} AIJTCUMultArrays;
-
-static PetscErrorCode AIJTCUMultRun(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
+/* With x's array in the order, add those of y, which may be NULL, and z, and run it. z may be y */
+static PetscErrorCode AIJTCUMultInto(Mat A, AIJTCUPlan *plan, AIJTCUWorkOrder *order, Vec y, Vec z, HrpbError *err)
 {
-  const AIJTCUMultArrays *a        = (const AIJTCUMultArrays *)ctx;
-  const VectorTranspose  *t        = &plan->transpose.matrix;
-  const SpmmMatrix        itself   = {.nrows = A->rmap->n, .ncols = A->cmap->n, .rowptr = csr->rowptr, .colidx = csr->colidx, .values = csr->values, .vector = &plan->vector.plan};
-  const SpmmMatrix        other    = {.nrows = A->cmap->n, .ncols = A->rmap->n, .rowptr = t->rowptr, .colidx = t->colidx, .values = t->values, .vector = &t->plan};
-  const SpmmMatrix        matrix   = a->transposed ? other : itself;
-  SpmmFacts               facts    = SpmmFactsOf(&matrix);
-  SpmmOperands            operands = SpmmPlain(1, (const HrpbScalar *)a->x, matrix.ncols, (HrpbScalar *)a->z, matrix.nrows);
-  const SpmmKernel       *kernel;
-  const SpmmDevice       *device;
+  const PetscInt     n  = (PetscInt)order->A.nrows;
+  const PetscScalar *y0 = NULL;
+  PetscScalar       *c;
+  PetscErrorCode     ierr;
 
   PetscFunctionBegin;
-  if (a->y) {
-    operands.update = SPMM_ADD;
-    operands.Y0     = (SpmmIn){(const HrpbScalar *)a->y, matrix.nrows, SPMM_COLUMN_MAJOR};
-  }
-  AIJTCUCallDevice(*err, SpmmGetDevice(&device));
-  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
-  AIJTCUVectorFacts(plan, matrix.vector, &facts);
-  kernel = SpmmChooseKernel(SPMM_OP_VECTOR, SPMM_CSR, false, &facts, NULL, &operands, device);
-  PetscCall(AIJTCULaunchWithWork(plan ? &plan->launches : NULL, kernel, &matrix, &operands, csr->stream, err));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* With x's array in a, get those of y, which may be NULL, and z */
-static PetscErrorCode AIJTCUMultInto(Mat A, AIJTCUPlan *plan, AIJTCUMultArrays *a, Vec y, Vec z, HrpbError *err)
-{
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  if (y == z) {
-    PetscCall(VecCUDAGetArray(z, &a->z));
-    a->y = a->z;
-  } else {
-    if (y) PetscCall(VecCUDAGetArrayRead(y, &a->y));
-    PetscCall(VecCUDAGetArrayWrite(z, &a->z));
-  }
-  ierr = AIJTCUDeviceCall(A, plan, a->transposed ? AIJTCU_CSR_NOTHING : AIJTCU_CSR_VALUES, AIJTCUMultRun, a, err);
-  if (y == z) PetscCall(VecCUDARestoreArray(z, &a->z));
+  if (y == z) PetscCall(VecCUDAGetArray(z, &c));
   else {
-    PetscCall(VecCUDARestoreArrayWrite(z, &a->z));
-    if (y) PetscCall(VecCUDARestoreArrayRead(y, &a->y));
+    if (y) PetscCall(VecCUDAGetArrayRead(y, &y0));
+    PetscCall(VecCUDAGetArrayWrite(z, &c));
+  }
+  order->operands.Y  = (SpmmOut){(HrpbScalar *)c, n, SPMM_COLUMN_MAJOR};
+  order->operands.Y0 = (SpmmIn){(const HrpbScalar *)(y == z ? c : y0), n, SPMM_COLUMN_MAJOR};
+  ierr               = AIJTCUOrderRun(A, plan, order, err);
+  if (y == z) PetscCall(VecCUDARestoreArray(z, &c));
+  else {
+    PetscCall(VecCUDARestoreArrayWrite(z, &c));
+    if (y) PetscCall(VecCUDARestoreArrayRead(y, &y0));
   }
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUMultArraysOf(Mat A, AIJTCUPlan *plan, PetscBool transposed, Vec x, Vec y, Vec z, HrpbError *err)
+static PetscErrorCode AIJTCUMultRun(Mat A, AIJTCUPlan *plan, AIJTCUWorkOrder *order, Vec x, Vec y, Vec z, HrpbError *err)
 {
-  AIJTCUMultArrays a = {transposed, NULL, NULL, NULL};
-  PetscErrorCode   ierr;
+  const PetscScalar *b;
+  PetscErrorCode     ierr;
 
   PetscFunctionBegin;
-  PetscCall(VecCUDAGetArrayRead(x, &a.x));
-  ierr = AIJTCUMultInto(A, plan, &a, y, z, err);
-  PetscCall(VecCUDARestoreArrayRead(x, &a.x));
+  PetscCall(VecCUDAGetArrayRead(x, &b));
+  order->operands.X = (SpmmIn){(const HrpbScalar *)b, order->A.ncols, SPMM_COLUMN_MAJOR};
+  ierr              = AIJTCUMultInto(A, plan, order, y, z, err);
+  PetscCall(VecCUDARestoreArrayRead(x, &b));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUMultPrepareTranspose(Mat A, AIJTCUPlan *plan, PetscBool *usable)
+/* Whether the transpose is there, or is to be made now */
+static PetscErrorCode AIJTCUMultHasTranspose(Mat A, AIJTCUPlan *plan, PetscBool *has)
 {
   AIJTCUTranspose *t = &plan->transpose;
 
   PetscFunctionBegin;
-  if (t->state == AIJTCU_EMPTY && (AIJTCUGetOptions(plan)->mult != MAT_AIJTCU_MULT_AUTO || t->products++ >= TRANSPOSES_BEFORE)) PetscCall(AIJTCUTransposeCreate(A, plan));
-  *usable = (PetscBool)(t->state == AIJTCU_READY);
-  if (*usable) PetscCall(AIJTCUTransposeUpdate(A, plan, usable));
+  PetscCall(AIJTCUPlanSync(A, plan));
+  *has = (PetscBool)(t->state != AIJTCU_EMPTY || AIJTCUGetOptions(plan)->mult != MAT_AIJTCU_MULT_AUTO || t->products++ >= TRANSPOSES_BEFORE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether a kernel of ours can multiply: what it needs of the pattern is there then */
-static PetscErrorCode AIJTCUMultPrepare(Mat A, AIJTCUPlan *plan, PetscBool transposed, Vec x, Vec y, Vec z, PetscBool *usable)
+/* How a kernel of ours multiplies, if one can */
+static PetscErrorCode AIJTCUMultOrder(Mat A, AIJTCUPlan *plan, PetscBool transposed, Vec x, Vec y, Vec z, AIJTCUWorkOrder *order)
 {
-  const MatAIJTCUMult mult   = AIJTCUGetOptions(plan)->mult;
-  const Vec           all[3] = {x, y, z};
-  AIJTCUVector       *v      = &plan->vector;
+  const AIJTCUAsk ask    = {.op = SPMM_OP_VECTOR, .N = 1, .update = y ? SPMM_ADD : SPMM_ASSIGN, .path = MAT_AIJTCU_PATH_CSR, .transposed = transposed};
+  const Vec       all[3] = {x, y, z};
+  PetscBool       usable;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUOnDevice(A, plan, usable));
+  order->kernel = NULL;
+  PetscCall(AIJTCUOnDevice(A, plan, &usable));
   /* complex numbers: the real matrix has more than twice the bytes, which is what such a product takes time for */
-  if (AIJTCU_PARTS > 1 || mult == MAT_AIJTCU_MULT_CUSPARSE || plan->id.kind != AIJTCU_KIND_SEQ || !A->assembled) *usable = PETSC_FALSE;
-  for (int i = 0; i < 3 && *usable; i++) {
-    if (all[i]) PetscCall(PetscObjectTypeCompareAny((PetscObject)all[i], usable, VECSEQCUDA, VECMPICUDA, ""));
+  if (AIJTCU_PARTS > 1 || AIJTCUGetOptions(plan)->mult == MAT_AIJTCU_MULT_CUSPARSE || plan->id.kind != AIJTCU_KIND_SEQ || !A->assembled) usable = PETSC_FALSE;
+  for (int i = 0; i < 3 && usable; i++) {
+    if (all[i]) PetscCall(PetscObjectTypeCompareAny((PetscObject)all[i], &usable, VECSEQCUDA, VECMPICUDA, ""));
   }
-  if (!*usable) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJTCUPlanSync(A, plan));
-  AIJTCUPlanForgive(plan);
-  if (v->state == AIJTCU_EMPTY) PetscCall(AIJTCUVectorCreate(A, plan));
-  *usable = (PetscBool)(v->state == AIJTCU_READY && v->plan.nnz > 0);
-  if (*usable && transposed) PetscCall(AIJTCUMultPrepareTranspose(A, plan, usable));
-  if (*usable && !transposed) PetscCall(AIJTCUVectorUse(A, plan));
+  if (usable && transposed) PetscCall(AIJTCUMultHasTranspose(A, plan, &usable));
+  if (usable) PetscCall(AIJTCUPlanOrder(A, plan, &ask, order));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif
@@ -126,14 +94,16 @@ static PetscErrorCode AIJTCUMultOwn(Mat A, PetscBool transposed, Vec x, Vec y, V
   PetscFunctionBegin;
   *done = PETSC_FALSE;
 #if AIJTCU_HAVE_DEVICE
-  AIJTCUPlan *plan;
-  HrpbError   err;
+  AIJTCUPlan     *plan;
+  AIJTCUWorkOrder order;
+  HrpbError       err;
 
   PetscCall(AIJTCUGetPlan(A, &plan));
   if (plan->id.kind == AIJTCU_KIND_SEQ) AIJTCUDeviceForgetValues(A, plan); /* the parent may bring values, too */
-  PetscCall(AIJTCUMultPrepare(A, plan, transposed, x, y, z, done));
+  PetscCall(AIJTCUMultOrder(A, plan, transposed, x, y, z, &order));
+  *done = (PetscBool)(order.kernel != NULL);
   if (*done) {
-    PetscCall(AIJTCUMultArraysOf(A, plan, transposed, x, y, z, &err));
+    PetscCall(AIJTCUMultRun(A, plan, &order, x, y, z, &err));
     *done = (PetscBool)!err;
     if (err) PetscCall(PetscInfo(A, "aijtcu: no product with one vector by our kernels, the parent makes it: %s\n", HrpbErrorString(err)));
   }

@@ -2,8 +2,8 @@
    Our product C = A B of a sequential A with a dense B, or A^T B with an A that is eternally symmetric: its set-up, its
    symbolic and its numeric phase. On a device any A^T B is ours: a product with the transpose, which A's plan keeps.
 
-   plan.c decides how the product is made, once when it is set up. The numeric phase has the plan prepare what the path
-   needs, and calls a kernel. If bricks cannot be had, the CSR path takes their place. If that cannot be had either,
+   workorder.c decides on the path, once when the product is set up. The numeric phase has an order made of it, with what
+   the path needs, and runs it. If bricks cannot be had, the CSR path takes their place. If that cannot be had either,
    the parent makes the product. delegate.c has all other products.
 
    Callers such as SLEPc make, set up, run and clear a product at every call. So what can be kept hangs on A.
@@ -11,9 +11,8 @@
 #include "productimpl.h"
 
 #if AIJTCU_HAVE_BRICKS
-static PetscErrorCode AIJTCUHostMultiply(Mat A, const AIJTCUPlan *plan, const AIJTCUDecision *d, Mat B, Mat C, HrpbError *err)
+static PetscErrorCode AIJTCUHostMultiply(Mat A, AIJTCUWorkOrder *order, Mat B, Mat C, HrpbError *err)
 {
-  SpmmOperands       operands;
   const PetscScalar *b;
   PetscScalar       *c;
   PetscInt64         ldb, ldc;
@@ -23,41 +22,43 @@ static PetscErrorCode AIJTCUHostMultiply(Mat A, const AIJTCUPlan *plan, const AI
   PetscCall(AIJTCURealLDA(C, &ldc));
   PetscCall(MatDenseGetArrayRead(B, &b));
   PetscCall(MatDenseGetArrayWrite(C, &c));
-  operands = SpmmPlain(B->cmap->n, (const HrpbScalar *)b, ldb, (HrpbScalar *)c, ldc);
-  PetscCall(AIJTCUHostRun(A, plan, d, &operands, err));
+  order->operands = SpmmPlain(B->cmap->n, (const HrpbScalar *)b, ldb, (HrpbScalar *)c, ldc);
+  PetscCall(AIJTCUHostRun(A, order, err));
   PetscCall(MatDenseRestoreArrayWrite(C, &c));
   PetscCall(MatDenseRestoreArrayRead(B, &b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Compute C = A B as decided, if possible. done says whether it was; the log says why not */
-static PetscErrorCode AIJTCUMultiply(Mat A, AIJTCUPlan *plan, AIJTCUDecision *d, Mat B, Mat C, PetscBool *done)
+/* Compute C = A B by the path of the ask, if possible. done says whether it was; the log says why not */
+static PetscErrorCode AIJTCUMultiply(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *ask, Mat B, Mat C, PetscBool *done)
 {
-  const PetscBool     tcu   = (PetscBool)(d->path == MAT_AIJTCU_PATH_TCU);
+  const PetscBool     tcu   = (PetscBool)(ask->path == MAT_AIJTCU_PATH_TCU);
   const PetscLogEvent event = tcu ? MAT_AIJTCU_Tcu : MAT_AIJTCU_CSR;
+  AIJTCUWorkOrder     order;
   PetscLogDouble      flops;
   HrpbError           err = HRPB_SUCCESS;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUPlanPrepare(A, plan, d, done));
+  PetscCall(AIJTCUPlanOrder(A, plan, ask, &order));
+  *done = (PetscBool)(order.kernel != NULL);
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   /* PETSc counts four for each of complex numbers */
-  flops = 2.0 * (PetscLogDouble)(tcu ? plan->bricks.hrpb.nnz : d->kernel->op == SPMM_OP_VECTOR ? plan->vector.plan.nnz : plan->csr.schedule.nnz) / (AIJTCU_PARTS * AIJTCU_PARTS) * (PetscLogDouble)B->cmap->n;
+  flops = 2.0 * (PetscLogDouble)SpmmFactsOf(&order.A).nnz / (AIJTCU_PARTS * AIJTCU_PARTS) * (PetscLogDouble)B->cmap->n;
   PetscCall(PetscLogEventBegin(event, A, B, C, 0));
-  if (d->kernel->host) {
-    PetscCall(AIJTCUHostMultiply(A, plan, d, B, C, &err));
+  if (order.kernel->host) {
+    PetscCall(AIJTCUHostMultiply(A, &order, B, C, &err));
     if (!err) PetscCall(PetscLogFlops(flops));
   }
   #if AIJTCU_HAVE_DEVICE
   else {
-    PetscCall(AIJTCUDeviceMultiply(A, plan, d, B, C, &err));
+    PetscCall(AIJTCUDeviceMultiply(A, plan, ask, &order, B, C, &err));
     if (!err) PetscCall(PetscLogGpuFlops(flops));
   }
   #endif
   PetscCall(PetscLogEventEnd(event, A, B, C, 0));
   *done = (PetscBool)!err;
   if (err) {
-    PetscCall(PetscInfo(A, "aijtcu: no product on the %s path, %s instead: %s\n", MatAIJTCUPaths[d->path],
+    PetscCall(PetscInfo(A, "aijtcu: no product on the %s path, %s instead: %s\n", MatAIJTCUPaths[ask->path],
       tcu ? "the CSR path" : "the parent's product", HrpbErrorString(err)));
   } else if (tcu) AIJTCUCount(plan, tcu);
   else AIJTCUCount(plan, csr);
@@ -65,13 +66,13 @@ static PetscErrorCode AIJTCUMultiply(Mat A, AIJTCUPlan *plan, AIJTCUDecision *d,
 }
 
 /* The same. Where bricks cannot be had, the CSR path takes their place */
-static PetscErrorCode AIJTCUMultiplyOr(Mat A, AIJTCUPlan *plan, AIJTCUDecision *d, Mat B, Mat C, PetscBool *done)
+static PetscErrorCode AIJTCUMultiplyOr(Mat A, AIJTCUPlan *plan, AIJTCUAsk ask, Mat B, Mat C, PetscBool *done)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUMultiply(A, plan, d, B, C, done));
-  if (!*done && d->path == MAT_AIJTCU_PATH_TCU) {
-    d->path = MAT_AIJTCU_PATH_CSR;
-    PetscCall(AIJTCUMultiply(A, plan, d, B, C, done));
+  PetscCall(AIJTCUMultiply(A, plan, &ask, B, C, done));
+  if (!*done && ask.path == MAT_AIJTCU_PATH_TCU) {
+    ask.path = MAT_AIJTCU_PATH_CSR;
+    PetscCall(AIJTCUMultiply(A, plan, &ask, B, C, done));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -93,16 +94,16 @@ static PetscErrorCode AIJTCUCheckSizes(Mat C, PetscBool transposed)
 /* Numeric phase. The parent makes the product, too, if A or what is known of it changed since the product was set up */
 static PetscErrorCode AIJTCUNumeric(Mat C, PetscErrorCode (*self)(Mat), MatAIJTCUPath path)
 {
-  Mat            A = C->product->A, B = C->product->B;
-  AIJTCUDecision d = {.op = SPMM_OP_PRODUCT, .N = PetscMax(B->cmap->n, AIJTCUDecideColumns), .path = path};
-  AIJTCUPlan    *plan;
-  PetscBool      done = PETSC_FALSE, changed;
+  Mat         A = C->product->A, B = C->product->B;
+  AIJTCUAsk   ask = {.op = SPMM_OP_PRODUCT, .N = B->cmap->n, .decide = AIJTCUDecideColumns, .path = path};
+  AIJTCUPlan *plan;
+  PetscBool   done = PETSC_FALSE, changed;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCall(AIJTCUProductSymmetryChanged(C, &changed));
   PetscCall(AIJTCUCheckSizes(C, PETSC_FALSE));
-  if (plan && !changed) PetscCall(AIJTCUMultiplyOr(A, plan, &d, B, C, &done));
+  if (plan && !changed) PetscCall(AIJTCUMultiplyOr(A, plan, ask, B, C, &done));
   PetscCall(AIJTCUNumericEnd(C, self, done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -161,12 +162,16 @@ static PetscErrorCode MatProductSymbolic_AIJTCU_CSR(Mat C)
 }
 #endif
 
-static PetscErrorCode AIJTCUDecideProduct(Mat A, AIJTCUPlan *plan, PetscInt N, AIJTCUDecision *d)
+/* Decide the path of a product with N columns. It is in the ask then */
+static PetscErrorCode AIJTCUDecideProduct(Mat A, AIJTCUPlan *plan, PetscInt N, AIJTCUAsk *ask)
 {
+  const PetscInt columns = PetscMax(N, AIJTCUDecideColumns);
+
   PetscFunctionBegin;
-  PetscCall(AIJTCUPlanDecide(A, plan, SPMM_OP_PRODUCT, PetscMax(N, AIJTCUDecideColumns), d));
-  PetscCall(AIJTCURecordChoice(A, d->N, d->path, AIJTCUReasons[d->reason]));
-  if (d->path == MAT_AIJTCU_PATH_CSR) PetscCall(PetscInfo(A, "aijtcu: product with %" PetscInt_FMT " columns on the CSR path: %s\n", d->N, AIJTCUReasons[d->reason]));
+  *ask = (AIJTCUAsk){.op = SPMM_OP_PRODUCT, .N = N, .decide = columns};
+  PetscCall(AIJTCUPlanDecide(A, plan, ask));
+  PetscCall(AIJTCURecordChoice(A, columns, ask->path, AIJTCUReasons[ask->reason]));
+  if (ask->path == MAT_AIJTCU_PATH_CSR) PetscCall(PetscInfo(A, "aijtcu: product with %" PetscInt_FMT " columns on the CSR path: %s\n", columns, AIJTCUReasons[ask->reason]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -174,14 +179,14 @@ static PetscErrorCode AIJTCUDecideProduct(Mat A, AIJTCUPlan *plan, PetscInt N, A
 /* Compute C = A B of sequential matrices on a device without a MatProduct. done says whether the product was ours */
 static PetscErrorCode AIJTCUMultiplyOnce(Mat A, Mat B, Mat C, PetscBool *done)
 {
-  AIJTCUPlan    *plan;
-  AIJTCUDecision d;
+  AIJTCUPlan *plan;
+  AIJTCUAsk   ask;
 
   PetscFunctionBegin;
   *done = PETSC_FALSE;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  PetscCall(AIJTCUDecideProduct(A, plan, B->cmap->n, &d));
-  if (d.path != MAT_AIJTCU_PATH_CUSPARSE) PetscCall(AIJTCUMultiplyOr(A, plan, &d, B, C, done));
+  PetscCall(AIJTCUDecideProduct(A, plan, B->cmap->n, &ask));
+  if (ask.path != MAT_AIJTCU_PATH_CUSPARSE) PetscCall(AIJTCUMultiplyOr(A, plan, ask, B, C, done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -217,9 +222,9 @@ static PetscErrorCode MatProductSymbolic_AIJTCU_Transposed(Mat C)
 */
 PetscErrorCode AIJTCUSetUpProduct(Mat C, AIJTCUPlan *plan, PetscBool transposed)
 {
-  Mat            A = C->product->A;
-  AIJTCUDecision d;
-  PetscBool      device;
+  Mat       A = C->product->A;
+  AIJTCUAsk ask;
+  PetscBool device;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUOnDevice(A, plan, &device));
@@ -229,10 +234,10 @@ PetscErrorCode AIJTCUSetUpProduct(Mat C, AIJTCUPlan *plan, PetscBool transposed)
 #endif
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(AIJTCUDecideProduct(A, plan, C->product->B->cmap->n, &d));
+  PetscCall(AIJTCUDecideProduct(A, plan, C->product->B->cmap->n, &ask));
 #if AIJTCU_HAVE_BRICKS
-  if (d.path == MAT_AIJTCU_PATH_TCU) C->ops->productsymbolic = MatProductSymbolic_AIJTCU_Bricks;
-  else if (d.path == MAT_AIJTCU_PATH_CSR && device) C->ops->productsymbolic = MatProductSymbolic_AIJTCU_CSR;
+  if (ask.path == MAT_AIJTCU_PATH_TCU) C->ops->productsymbolic = MatProductSymbolic_AIJTCU_Bricks;
+  else if (ask.path == MAT_AIJTCU_PATH_CSR && device) C->ops->productsymbolic = MatProductSymbolic_AIJTCU_CSR;
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -17,10 +17,23 @@ typedef struct {
   PetscBool    host;
 } AIJTCUGhosts;
 
-/* On the host, where C or B is brought if need be */
-static PetscErrorCode AIJTCUGhostsOnHost(const AIJTCUGhosts *g, const AIJTCUPlan *plan, const AIJTCUDecision *d, HrpbScalar *ghosts, HrpbError *err)
+/* What is asked for, on the host or where the matrix is. The path of an off-diagonal block is its own */
+static AIJTCUAsk AIJTCUGhostsAsk(const AIJTCUGhosts *g, PetscBool host)
 {
-  SpmmOperands       o = {.N = g->N};
+  AIJTCUAsk ask = {.op = SPMM_OP_PRODUCT, .N = g->N, .decide = AIJTCUDecideColumns, .host = host};
+
+  if (g->sums) ask.Y = SPMM_ROW_MAJOR;
+  else {
+    ask.X      = SPMM_ROW_MAJOR;
+    ask.update = SPMM_ADD;
+  }
+  return ask;
+}
+
+/* On the host, where C or B is brought if need be */
+static PetscErrorCode AIJTCUGhostsOnHost(const AIJTCUGhosts *g, AIJTCUWorkOrder *order, HrpbScalar *ghosts, HrpbError *err)
+{
+  SpmmOperands      *o = &order->operands;
   const PetscScalar *b;
   PetscScalar       *c;
   PetscInt64         ld;
@@ -30,45 +43,41 @@ static PetscErrorCode AIJTCUGhostsOnHost(const AIJTCUGhosts *g, const AIJTCUPlan
   PetscCall(AIJTCURealLDA(g->dense, &ld));
   if (g->sums) {
     PetscCall(MatDenseGetArrayRead(g->dense, &b));
-    o.X  = (SpmmIn){(const HrpbScalar *)b, ld, SPMM_COLUMN_MAJOR};
-    o.Y  = (SpmmOut){ghosts, g->N, SPMM_ROW_MAJOR};
-    ierr = AIJTCUHostRun(g->A, plan, d, &o, err);
+    o->X = (SpmmIn){(const HrpbScalar *)b, ld, SPMM_COLUMN_MAJOR};
+    o->Y = (SpmmOut){ghosts, g->N, SPMM_ROW_MAJOR};
+    ierr = AIJTCUHostRun(g->A, order, err);
     PetscCall(MatDenseRestoreArrayRead(g->dense, &b));
   } else {
     PetscCall(MatDenseGetArray(g->dense, &c));
-    o.update = SPMM_ADD;
-    o.X      = (SpmmIn){ghosts, g->N, SPMM_ROW_MAJOR};
-    o.Y      = (SpmmOut){(HrpbScalar *)c, ld, SPMM_COLUMN_MAJOR};
-    o.Y0     = (SpmmIn){(const HrpbScalar *)c, ld, SPMM_COLUMN_MAJOR};
-    ierr     = AIJTCUHostRun(g->A, plan, d, &o, err);
+    o->X  = (SpmmIn){ghosts, g->N, SPMM_ROW_MAJOR};
+    o->Y  = (SpmmOut){(HrpbScalar *)c, ld, SPMM_COLUMN_MAJOR};
+    o->Y0 = (SpmmIn){(const HrpbScalar *)c, ld, SPMM_COLUMN_MAJOR};
+    ierr  = AIJTCUHostRun(g->A, order, err);
     PetscCall(MatDenseRestoreArray(g->dense, &c));
   }
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* As decided, if possible */
-static PetscErrorCode AIJTCUGhostsMultiply(const AIJTCUGhosts *g, AIJTCUPlan *plan, AIJTCUDecision *d, HrpbError *err)
+/* By the path of the ask, if possible */
+static PetscErrorCode AIJTCUGhostsMultiply(const AIJTCUGhosts *g, AIJTCUPlan *plan, const AIJTCUAsk *ask, HrpbError *err)
 {
-  const PetscBool tcu = (PetscBool)(d->path == MAT_AIJTCU_PATH_TCU);
-  PetscBool       usable;
+  AIJTCUWorkOrder order;
   PetscLogDouble  flops;
   MatInfo         info;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUPlanPrepare(g->A, plan, d, &usable));
+  PetscCall(AIJTCUPlanOrder(g->A, plan, ask, &order));
   *err = HRPB_SUCCESS;
-  if (d->reordered || (!usable && (tcu || !g->host))) { /* on the host CSR needs no preparation */
-    const HrpbError why = tcu ? plan->bricks.why : plan->csr.why;
-
-    *err = why && !usable ? why : HRPB_ERR_UNSUPPORTED;
-  } else if (g->host) PetscCall(AIJTCUGhostsOnHost(g, plan, d, g->ghosts, err));
+  if (!order.kernel) *err = order.why;
+  else if (order.reordered || order.kernel->host != g->host) *err = HRPB_ERR_UNSUPPORTED;
+  else if (g->host) PetscCall(AIJTCUGhostsOnHost(g, &order, g->ghosts, err));
   #if AIJTCU_HAVE_DEVICE
-  else if (g->sums) PetscCall(AIJTCUDeviceToRows(g->A, plan, d, g->dense, g->ghosts, err));
-  else PetscCall(AIJTCUDeviceAdd(g->A, plan, d, g->ghosts, g->N, g->dense, err));
+  else if (g->sums) PetscCall(AIJTCUDeviceToRows(g->A, plan, ask, &order, g->dense, g->ghosts, err));
+  else PetscCall(AIJTCUDeviceAdd(g->A, plan, ask, &order, g->ghosts, g->dense, err));
   #endif
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
-  if (tcu) AIJTCUCount(plan, tcu);
+  if (ask->path == MAT_AIJTCU_PATH_TCU) AIJTCUCount(plan, tcu);
   else AIJTCUCount(plan, csr);
   PetscCall(MatGetInfo(g->A, MAT_LOCAL, &info));
   flops = 2 * info.nz_used * (PetscLogDouble)g->N;
@@ -79,16 +88,20 @@ static PetscErrorCode AIJTCUGhostsMultiply(const AIJTCUGhosts *g, AIJTCUPlan *pl
 
   #if AIJTCU_HAVE_DEVICE
 /* The same where there is no memory for it on the device */
-static PetscErrorCode AIJTCUGhostsMultiplyAnyway(const AIJTCUGhosts *g, AIJTCUPlan *plan, AIJTCUDecision *d, const AIJTCUHalo *h, HrpbError *err)
+static PetscErrorCode AIJTCUGhostsMultiplyAnyway(const AIJTCUGhosts *g, AIJTCUPlan *plan, const AIJTCUHalo *h, HrpbError *err)
 {
-  HrpbScalar    *ghosts;
-  PetscErrorCode ierr;
+  AIJTCUAsk       ask = AIJTCUGhostsAsk(g, PETSC_TRUE);
+  AIJTCUWorkOrder order;
+  HrpbScalar     *ghosts;
+  PetscErrorCode  ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscInfo(g->A, "aijtcu: no product on the csr path, one on the host instead: %s\n", HrpbErrorString(*err)));
+  ask.path = MAT_AIJTCU_PATH_CSR;
+  PetscCall(AIJTCUPlanOrder(g->A, plan, &ask, &order));
   if (g->sums) PetscCall(PetscMalloc1((size_t)AIJTCUHaloGhostCount(h) * (size_t)g->N, &ghosts));
   else PetscCall(AIJTCUHaloGhostsToHost(h, g->N, &ghosts));
-  ierr = AIJTCUGhostsOnHost(g, plan, d, ghosts, err);
+  ierr = AIJTCUGhostsOnHost(g, &order, ghosts, err);
   if (!ierr && !*err && g->sums) ierr = AIJTCUHaloSumsFromHost(h, g->N, ghosts);
   PetscCall(PetscFree(ghosts));
   PetscCall(ierr);
@@ -100,23 +113,23 @@ static PetscErrorCode AIJTCUGhostsMultiplyAnyway(const AIJTCUGhosts *g, AIJTCUPl
 /* By the path that is decided for it. After an error that is no error of PETSc C is as it was */
 static PetscErrorCode AIJTCUGhostsRun(const AIJTCUGhosts *g, const AIJTCUHalo *h)
 {
-  AIJTCUPlan    *plan;
-  AIJTCUDecision d;
-  HrpbError      err;
+  AIJTCUAsk   ask = AIJTCUGhostsAsk(g, g->host);
+  AIJTCUPlan *plan;
+  HrpbError   err;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(g->A, &plan));
-  d = AIJTCUDecideToAdd(SPMM_OP_PRODUCT, AIJTCUGetOptions(plan), PetscMax(g->N, AIJTCUDecideColumns));
-  PetscCall(AIJTCURecordChoice(g->A, d.N, d.path, AIJTCUReasons[d.reason]));
+  PetscCall(AIJTCUPlanDecide(g->A, plan, &ask));
+  PetscCall(AIJTCURecordChoice(g->A, PetscMax(ask.N, ask.decide), ask.path, AIJTCUReasons[ask.reason]));
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_OffDiagonal, g->A, g->dense, 0, 0));
-  PetscCall(AIJTCUGhostsMultiply(g, plan, &d, &err));
-  if (err && d.path == MAT_AIJTCU_PATH_TCU) {
+  PetscCall(AIJTCUGhostsMultiply(g, plan, &ask, &err));
+  if (err && ask.path == MAT_AIJTCU_PATH_TCU) {
     PetscCall(PetscInfo(g->A, "aijtcu: no product on the tcu path, the CSR path instead: %s\n", HrpbErrorString(err)));
-    d.path = MAT_AIJTCU_PATH_CSR;
-    PetscCall(AIJTCUGhostsMultiply(g, plan, &d, &err));
+    ask.path = MAT_AIJTCU_PATH_CSR;
+    PetscCall(AIJTCUGhostsMultiply(g, plan, &ask, &err));
   }
   #if AIJTCU_HAVE_DEVICE
-  if (err && !g->host) PetscCall(AIJTCUGhostsMultiplyAnyway(g, plan, &d, h, &err));
+  if (err && !g->host) PetscCall(AIJTCUGhostsMultiplyAnyway(g, plan, h, &err));
   #else
   (void)h;
   #endif

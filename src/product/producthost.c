@@ -15,26 +15,22 @@ PetscErrorCode AIJTCURealLDA(Mat M, PetscInt64 *ld)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A product of the sequential matrix A on the host, with its bricks if the decision has them, else with CSR */
-PetscErrorCode AIJTCUHostRun(Mat A, const AIJTCUPlan *plan, const AIJTCUDecision *d, const SpmmOperands *operands, HrpbError *err)
+/* Run a work order for the sequential matrix A on the host, by its bricks or its CSR */
+PetscErrorCode AIJTCUHostRun(Mat A, const AIJTCUWorkOrder *order, HrpbError *err)
 {
-  SpmmMatrix    matrix = {.nrows = AIJTCU_PARTS * (int64_t)A->rmap->n, .ncols = AIJTCU_PARTS * (int64_t)A->cmap->n};
-  SpmmFacts     facts;
+  SpmmMatrix    matrix = order->A;
   AIJTCUHostCSR csr;
 
   PetscFunctionBegin;
-  if (d->path == MAT_AIJTCU_PATH_TCU) {
-    matrix.hrpb         = &plan->bricks.hrpb;
-    matrix.brick_values = plan->bricks.values;
-    *err                = SpmmRun(d->kernel, &matrix, operands, NULL, NULL);
+  if (order->kernel->format == SPMM_BRICKS) {
+    *err = SpmmRun(order->kernel, &matrix, &order->operands, NULL, NULL);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  facts = SpmmFactsOf(&matrix);
   PetscCall(AIJTCUHostCSRGet(A, PETSC_TRUE, &csr, err));
   matrix.rowptr = csr.rowptr;
   matrix.colidx = csr.colidx;
   matrix.values = csr.values;
-  if (!*err) *err = SpmmRun(SpmmChooseKernel(d->op, SPMM_CSR, PETSC_TRUE, &facts, NULL, operands, NULL), &matrix, operands, NULL, NULL);
+  if (!*err) *err = SpmmRun(order->kernel, &matrix, &order->operands, NULL, NULL);
   PetscCall(AIJTCUHostCSRRestore(A, &csr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -21,15 +21,15 @@ PETSC_INTERN PetscErrorCode AIJTCUDelegateInView(Mat, PetscErrorCode (*)(Mat));
 PETSC_INTERN PetscErrorCode AIJTCUSetUpProduct(Mat, AIJTCUPlan *, PetscBool);
 PETSC_INTERN PetscErrorCode AIJTCUMultiplyLocal(Mat, Mat, Mat);
 
-/* producthost.c and productdevice.c: as decided and prepared. No memory and no kernel come back in the HrpbError */
+/* producthost.c and productdevice.c: as ordered. No memory and no kernel come back in the HrpbError */
 #if AIJTCU_HAVE_BRICKS
 PETSC_INTERN PetscErrorCode AIJTCURealLDA(Mat, PetscInt64 *);
-PETSC_INTERN PetscErrorCode AIJTCUHostRun(Mat, const AIJTCUPlan *, const AIJTCUDecision *, const SpmmOperands *, HrpbError *);
+PETSC_INTERN PetscErrorCode AIJTCUHostRun(Mat, const AIJTCUWorkOrder *, HrpbError *);
 #endif
 #if AIJTCU_HAVE_DEVICE
-PETSC_INTERN PetscErrorCode AIJTCUDeviceMultiply(Mat, AIJTCUPlan *, const AIJTCUDecision *, Mat, Mat, HrpbError *);
-PETSC_INTERN PetscErrorCode AIJTCUDeviceAdd(Mat, AIJTCUPlan *, const AIJTCUDecision *, const HrpbScalar *, PetscInt, Mat, HrpbError *);
-PETSC_INTERN PetscErrorCode AIJTCUDeviceToRows(Mat, AIJTCUPlan *, const AIJTCUDecision *, Mat, HrpbScalar *, HrpbError *);
+PETSC_INTERN PetscErrorCode AIJTCUDeviceMultiply(Mat, AIJTCUPlan *, const AIJTCUAsk *, const AIJTCUWorkOrder *, Mat, Mat, HrpbError *);
+PETSC_INTERN PetscErrorCode AIJTCUDeviceAdd(Mat, AIJTCUPlan *, const AIJTCUAsk *, const AIJTCUWorkOrder *, const HrpbScalar *, Mat, HrpbError *);
+PETSC_INTERN PetscErrorCode AIJTCUDeviceToRows(Mat, AIJTCUPlan *, const AIJTCUAsk *, const AIJTCUWorkOrder *, Mat, HrpbScalar *, HrpbError *);
 #endif
 
 /* productmpi.c: the product of a parallel matrix that keeps its halo */

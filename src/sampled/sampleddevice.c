@@ -88,75 +88,46 @@ static PetscErrorCode AIJTCUSampledFree(AIJTCUSampled *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A block's product while its kernel runs */
-typedef struct {
-  SpmmOp       op;
-  SpmmOperands operands;
-  PetscBool    bricks;
-} AIJTCUSampledBlock;
-
-static PetscErrorCode AIJTCUSampledRun(AIJTCUPlan *plan, const SpmmMatrix *S, const AIJTCUSampledBlock *b, const HrpbParams *format, cudaStream_t stream, HrpbError *err)
-{
-  const SpmmFacts   facts = SpmmFactsOf(S);
-  const SpmmDevice *device;
-  const SpmmKernel *kernel;
-
-  PetscFunctionBegin;
-  AIJTCUCallDevice(*err, SpmmGetDevice(&device));
-  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
-  kernel = SpmmChooseKernel(b->op, b->bricks ? SPMM_BRICKS : SPMM_CSR, PETSC_FALSE, &facts, format, &b->operands, device);
-  if (!kernel) {
-    *err = HRPB_ERR_UNSUPPORTED;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(AIJTCULaunchWithWork(plan ? &plan->launches : NULL, kernel, S, &b->operands, stream, err));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* A block without a plan has a schedule for this product alone */
-static PetscErrorCode AIJTCUSampledBlockOnStream(Mat S, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
+static PetscErrorCode AIJTCUSampledWithoutPlan(Mat S, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
 {
-  const AIJTCUSampledBlock *b = (const AIJTCUSampledBlock *)ctx;
-  SpmmMatrix                A = {.nrows = S->rmap->n, .ncols = S->cmap->n, .rowptr = csr->rowptr, .colidx = csr->colidx, .values = csr->values};
-  CsrSchedule               schedule;
-  PetscErrorCode            ierr;
+  AIJTCUWorkOrder    *order   = (AIJTCUWorkOrder *)ctx;
+  const AIJTCUAsk     ask     = {.op = SPMM_OP_SAMPLED, .N = (PetscInt)order->operands.N, .X = order->operands.X.layout, .update = order->operands.update, .path = MAT_AIJTCU_PATH_CSR};
+  const AIJTCUOptions options = {.threshold = PETSC_DEFAULT};
+  AIJTCUFacts         facts   = {.device = PETSC_TRUE, .on_device = PETSC_TRUE, .csr_state = AIJTCU_READY, .panels_sought = PETSC_TRUE};
+  AIJTCUDeviceFacts   device  = {.device = NULL};
+  CsrSchedule         schedule;
+  PetscErrorCode      ierr;
 
   PetscFunctionBegin;
-  if (plan) {
-    if (b->bricks) {
-      A.hrpb         = &plan->bricks.hrpb;
-      A.schedule     = &plan->bricks.schedule;
-      A.brick_values = plan->bricks.values;
-      A.precision    = AIJTCUPrecision(AIJTCUGetOptions(plan));
-    } else A.csr = &plan->csr.schedule;
-    PetscCall(AIJTCUSampledRun(plan, &A, b, b->bricks ? &plan->bricks.format : NULL, csr->stream, err));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  AIJTCUCallDevice(*err, CsrScheduleDevice(A.nrows, A.ncols, A.rowptr, A.colidx, csr->stream, &schedule));
+  (void)plan;
+  AIJTCUCallDevice(*err, SpmmGetDevice(&device.device));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
-  A.csr = &schedule;
-  ierr  = AIJTCUSampledRun(NULL, &A, b, NULL, csr->stream, err);
+  AIJTCUCallDevice(*err, CsrScheduleDevice(S->rmap->n, S->cmap->n, csr->rowptr, csr->colidx, csr->stream, &schedule));
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  order->A     = (SpmmMatrix){.nrows = S->rmap->n, .ncols = S->cmap->n, .csr = &schedule};
+  facts.matrix = SpmmFactsOf(&order->A);
+  AIJTCUOrderTakeCSR(order, csr);
+  order->kernel = AIJTCUDecide(&ask, &options, &facts, &device).kernel;
+  ierr          = AIJTCULaunchWithWork(NULL, order, csr->stream, err);
   CsrScheduleDestroyDevice(&schedule, csr->stream);
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the product of a block is by bricks. When this returns its plan has them, or the schedule of CSR kernels */
-static PetscErrorCode AIJTCUSampledPrepare(Mat S, AIJTCUPlan *plan, const AIJTCUSampledBlock *b, PetscBool *bricks, HrpbError *err)
+/* How the product of a block is made: by bricks, where that is decided and they can be had, or by CSR */
+static PetscErrorCode AIJTCUSampledOrder(Mat S, AIJTCUPlan *plan, AIJTCUAsk ask, AIJTCUWorkOrder *order, HrpbError *err)
 {
-  AIJTCUDecision d = {.op = SPMM_OP_SAMPLED, .N = (PetscInt)b->operands.N, .path = MAT_AIJTCU_PATH_CSR};
-  PetscBool      usable;
-
   PetscFunctionBegin;
-  *bricks = PETSC_FALSE;
-  if (b->operands.X.layout == SPMM_COLUMN_MAJOR) PetscCall(AIJTCUPlanDecide(S, plan, SPMM_OP_SAMPLED, d.N, &d));
-  if (d.path == MAT_AIJTCU_PATH_TCU) {
-    PetscCall(AIJTCUPlanPrepare(S, plan, &d, bricks));
-    if (*bricks) PetscFunctionReturn(PETSC_SUCCESS);
+  if (ask.X != SPMM_COLUMN_MAJOR) ask.path = MAT_AIJTCU_PATH_CSR;
+  else PetscCall(AIJTCUPlanDecide(S, plan, &ask));
+  if (ask.path != MAT_AIJTCU_PATH_TCU) ask.path = MAT_AIJTCU_PATH_CSR;
+  PetscCall(AIJTCUPlanOrder(S, plan, &ask, order));
+  if (!order->kernel && ask.path == MAT_AIJTCU_PATH_TCU) {
+    ask.path = MAT_AIJTCU_PATH_CSR;
+    PetscCall(AIJTCUPlanOrder(S, plan, &ask, order));
   }
-  d.path = MAT_AIJTCU_PATH_CSR;
-  PetscCall(AIJTCUPlanPrepare(S, plan, &d, &usable));
-  if (!usable) *err = HRPB_ERR_UNSUPPORTED;
+  if (!order->kernel) *err = HRPB_ERR_UNSUPPORTED;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -174,13 +145,14 @@ static PetscErrorCode AIJTCUSampledTouch(Mat C)
 /* One block. right has the rows of Y that its columns name */
 static PetscErrorCode AIJTCUSampledDoBlock(const AIJTCUSampled *p, int which, SpmmIn right, HrpbError *err)
 {
-  Mat                S = p->s[which], C = p->c[which];
-  AIJTCUSampledBlock b = {.op = SPMM_OP_SAMPLED};
-  AIJTCUPlan        *plan;
-  PetscScalar       *c;
-  PetscInt           nz;
-  PetscErrorCode     ierr;
-  MatInfo            info;
+  Mat             S = p->s[which], C = p->c[which];
+  const AIJTCUAsk ask   = {.op = SPMM_OP_SAMPLED, .N = p->k, .X = right.layout, .update = p->scale ? SPMM_SCALE : SPMM_ASSIGN};
+  AIJTCUWorkOrder order = {.need = p->scale ? AIJTCU_CSR_VALUES : AIJTCU_CSR_PATTERN};
+  AIJTCUPlan     *plan;
+  PetscScalar    *c;
+  PetscInt        nz;
+  PetscErrorCode  ierr;
+  MatInfo         info;
 
   PetscFunctionBegin;
   PetscCall(MatGetInfo(S, MAT_LOCAL, &info));
@@ -189,19 +161,18 @@ static PetscErrorCode AIJTCUSampledDoBlock(const AIJTCUSampled *p, int which, Sp
     PetscCall(PetscObjectStateIncrease((PetscObject)C));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  b.operands   = SpmmSampled(p->k, p->left.array, p->left.ld, right.array, right.ld, p->scale, NULL);
-  b.operands.X = right;
   PetscCall(AIJTCUGetPlan(S, &plan));
-  if (plan) PetscCall(AIJTCUSampledPrepare(S, plan, &b, &b.bricks, err));
+  if (plan) PetscCall(AIJTCUSampledOrder(S, plan, ask, &order, err));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUSampledTouch(C));
   AIJTCUCallParent(C, MatSeqAIJCUSPARSEGetArrayWrite(C, &c));
-  b.operands.Y.array = c;
-  ierr               = AIJTCUDeviceCall(S, plan, p->scale ? AIJTCU_CSR_VALUES : AIJTCU_CSR_PATTERN, AIJTCUSampledBlockOnStream, &b, err);
+  order.operands   = SpmmSampled(p->k, p->left.array, p->left.ld, right.array, right.ld, p->scale, c);
+  order.operands.X = right;
+  ierr             = plan ? AIJTCUOrderRun(S, plan, &order, err) : AIJTCUDeviceCall(S, NULL, order.need, AIJTCUSampledWithoutPlan, &order, err);
   AIJTCUCallParent(C, MatSeqAIJCUSPARSERestoreArrayWrite(C, &c));
   PetscCall(ierr);
   if (plan && !*err) {
-    if (b.bricks) AIJTCUCount(plan, sampled_tcu);
+    if (order.path == MAT_AIJTCU_PATH_TCU) AIJTCUCount(plan, sampled_tcu);
     else AIJTCUCount(plan, sampled_csr);
   }
   if (!*err) PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)nz * (PetscLogDouble)p->k));
@@ -317,37 +288,23 @@ PetscErrorCode AIJTCUSampledOnDevice(Mat S, Mat X, Mat Y, PetscBool scale, Mat C
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The bricks of a fused product, where the sampled one takes bricks, and a kernel takes it whole and is faster so */
-static PetscErrorCode AIJTCUFusedPrepare(Mat S, AIJTCUPlan *plan, AIJTCUSampledBlock *b)
-{
-  AIJTCUDecision    d;
-  AIJTCUFacts       facts;
-  AIJTCUDeviceFacts device;
-
-  PetscFunctionBegin;
-  PetscCall(AIJTCUPlanDecide(S, plan, SPMM_OP_SAMPLED, (PetscInt)b->operands.K, &d));
-  PetscCall(AIJTCUDeviceFactsGet(plan, &device));
-  PetscCall(AIJTCUFactsGet(S, plan, &facts));
-  if (!AIJTCUFusedPays(&d, &b->operands, AIJTCUGetOptions(plan), &facts, &device)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJTCUPlanPrepare(S, plan, &d, &b->bricks));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* R = W Z, where W is S .* (X Y^T), X Y^T at the entries of S, or its softmax. The arrays are on the device */
-static PetscErrorCode AIJTCUFusedRun(Mat S, AIJTCUPlan *plan, AIJTCUSampledBlock *b, HrpbError *err)
+static PetscErrorCode AIJTCUFusedRun(Mat S, AIJTCUPlan *plan, const SpmmOperands *o, HrpbError *err)
 {
-  MatInfo info;
+  const AIJTCUAsk ask = {.op = SPMM_OP_FUSED, .N = (PetscInt)o->N, .K = (PetscInt)o->K, .update = o->update, .softmax = (PetscBool)o->softmax};
+  AIJTCUWorkOrder order;
+  MatInfo         info;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUFusedPrepare(S, plan, b));
+  PetscCall(AIJTCUPlanOrder(S, plan, &ask, &order));
   *err = HRPB_ERR_UNSUPPORTED;
-  if (!b->bricks) PetscFunctionReturn(PETSC_SUCCESS);
-  *err = HRPB_SUCCESS;
-  PetscCall(AIJTCUDeviceCall(S, plan, AIJTCU_CSR_VALUES, AIJTCUSampledBlockOnStream, b, err));
+  if (!order.kernel) PetscFunctionReturn(PETSC_SUCCESS);
+  order.operands = *o;
+  PetscCall(AIJTCUOrderRun(S, plan, &order, err));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   AIJTCUCount(plan, fused);
   PetscCall(MatGetInfo(S, MAT_LOCAL, &info));
-  PetscCall(PetscLogGpuFlops(2.0 * info.nz_used * (PetscLogDouble)(b->operands.K + b->operands.N)));
+  PetscCall(PetscLogGpuFlops(2.0 * info.nz_used * (PetscLogDouble)(o->K + o->N)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -357,15 +314,15 @@ static PetscErrorCode AIJTCUFusedRun(Mat S, AIJTCUPlan *plan, AIJTCUSampledBlock
 */
 PetscErrorCode AIJTCUFusedOnDevice(Mat S, Mat X, Mat Y, PetscBool scale, PetscBool softmax, Mat Z, Mat R, PetscBool *done)
 {
-  const Mat          in[3] = {X, Y, Z};
-  AIJTCUDense        a[3];
-  AIJTCUSampledBlock b   = {.op = SPMM_OP_FUSED};
-  HrpbError          err = HRPB_ERR_UNSUPPORTED;
-  PetscErrorCode     ierr = PETSC_SUCCESS;
-  AIJTCUPlan        *plan;
-  PetscBool          cuda, bound;
-  PetscScalar       *r;
-  PetscInt           ldr;
+  const Mat      in[3] = {X, Y, Z};
+  AIJTCUDense    a[3];
+  SpmmOperands   o;
+  HrpbError      err  = HRPB_ERR_UNSUPPORTED;
+  PetscErrorCode ierr = PETSC_SUCCESS;
+  AIJTCUPlan    *plan;
+  PetscBool      cuda, bound;
+  PetscScalar   *r;
+  PetscInt       ldr;
 
   PetscFunctionBegin;
   *done = PETSC_FALSE;
@@ -378,8 +335,8 @@ PetscErrorCode AIJTCUFusedOnDevice(Mat S, Mat X, Mat Y, PetscBool scale, PetscBo
   for (int i = 0; i < 3; i++) PetscCall(AIJTCUDenseGet(in[i], &a[i]));
   PetscCall(MatDenseGetLDA(R, &ldr));
   PetscCall(MatDenseGetArrayWriteAndMemType(R, &r, NULL));
-  b.operands = SpmmFused(X->cmap->N, a[0].array, a[0].lda, a[1].array, a[1].lda, scale, softmax, Z->cmap->N, a[2].array, a[2].lda, r, ldr);
-  if (!a[0].host && !a[1].host && !a[2].host) ierr = AIJTCUFusedRun(S, plan, &b, &err);
+  o = SpmmFused(X->cmap->N, a[0].array, a[0].lda, a[1].array, a[1].lda, scale, softmax, Z->cmap->N, a[2].array, a[2].lda, r, ldr);
+  if (!a[0].host && !a[1].host && !a[2].host) ierr = AIJTCUFusedRun(S, plan, &o, &err);
   PetscCall(MatDenseRestoreArrayWriteAndMemType(R, &r));
   for (int i = 0; i < 3; i++) PetscCall(MatDenseRestoreArrayReadAndMemType(in[i], &a[i].array));
   PetscCall(ierr);

@@ -199,6 +199,7 @@ PetscErrorCode MatAIJTCUGetTuning(Mat A, PetscInt N, MatAIJTCUTuning *tuning)
 @*/
 PetscErrorCode MatAIJTCUGetFacts(Mat A, PetscInt N, MatAIJTCUFacts *facts)
 {
+  const AIJTCUAsk   ask = {.op = SPMM_OP_PRODUCT, .N = N};
   AIJTCUPlan       *plan;
   AIJTCUFacts       known;
   AIJTCUDecision    d;
@@ -212,7 +213,7 @@ PetscErrorCode MatAIJTCUGetFacts(Mat A, PetscInt N, MatAIJTCUFacts *facts)
   PetscAssertPointer(facts, 3);
   PetscCall(AIJTCUGetBlocks(A, blocks));
   PetscCall(AIJTCUGetPlan(blocks[0], &plan));
-  PetscCall(AIJTCUPlanKnow(blocks[0], plan, SPMM_OP_PRODUCT, N, &known, &d));
+  PetscCall(AIJTCUPlanKnow(blocks[0], plan, &ask, &known, &d));
   PetscCall(AIJTCUDeviceFactsGet(plan, &device));
   matrix = known.matrix;
   if (d.reordered) matrix.survey = known.order_survey;
@@ -228,9 +229,9 @@ PetscErrorCode MatAIJTCUGetFacts(Mat A, PetscInt N, MatAIJTCUFacts *facts)
     .levels           = (PetscInt)known.order_found,
     .direct_columns   = known.matrix.direct_columns,
     .panel_rows       = known.matrix.panels_sampled ? 0 : known.matrix.panel_rows,
-    .rows_entries     = known.matrix.rows_entries
+    .rows_entries     = known.matrix.rows_entries,
+    .seconds          = (PetscReal)d.seconds
   };
   facts->model = device.device ? device.device->model->name : "";
-  if (device.device && d.kernel && d.kernel->seconds) facts->seconds = (PetscReal)d.kernel->seconds(&matrix, &d.format, AIJTCUPrecision(AIJTCUGetOptions(plan)), N, device.device);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -23,13 +23,14 @@ static PetscErrorCode AIJTCUPathOfAll(Mat A, PetscInt N, const char **path)
   PetscFunctionBegin;
   PetscCall(AIJTCUGetBlocks(A, blocks));
   for (PetscInt i = 0; i < 2; i++) {
-    AIJTCUDecision d;
-    PetscBool      known;
+    const AIJTCUAsk ask = {.op = SPMM_OP_PRODUCT, .N = N};
+    AIJTCUDecision  d;
+    PetscBool       known;
 
     if (!blocks[i]) continue;
     PetscCall(AIJTCUGetPlan(blocks[i], &plan));
     if (i && !plan->id.device) continue; /* on the host PETSc multiplies the off-diagonal block itself */
-    PetscCall(AIJTCUPlanPeek(blocks[i], plan, SPMM_OP_PRODUCT, N, &d, &known));
+    PetscCall(AIJTCUPlanPeek(blocks[i], plan, &ask, &d, &known));
     if (!known) any[UNKNOWN] = PETSC_TRUE;
     else if (d.path == MAT_AIJTCU_PATH_TCU) any[TCU] = PETSC_TRUE;
     else if (d.path == MAT_AIJTCU_PATH_CUSPARSE) any[CUSPARSE] = PETSC_TRUE; /* set for all blocks */

@@ -17,6 +17,7 @@ typedef struct {
   AIJTCUOptions            o;
   AIJTCUFacts              f;
   const AIJTCUDeviceFacts *device;
+  PetscBool                untuned;
 } Question;
 
 /* The matrices of test/results/bench-double-h200.csv: rows, counts of a survey, longest row, and kernel for CSR */
@@ -92,7 +93,25 @@ static Question AskHost(const Matrix *m)
 
 static AIJTCUDecision Decide(const Question *q, PetscInt N)
 {
-  return AIJTCUDecide(SPMM_OP_PRODUCT, &q->o, &q->f, N, q->device);
+  const AIJTCUAsk ask = {.op = SPMM_OP_PRODUCT, .N = N, .untuned = q->untuned};
+
+  return AIJTCUDecide(&ask, &q->o, &q->f, q->device);
+}
+
+/* A sampled product of 32 columns */
+static AIJTCUDecision DecideSampled(const Question *q)
+{
+  const AIJTCUAsk ask = {.op = SPMM_OP_SAMPLED, .N = 32};
+
+  return AIJTCUDecide(&ask, &q->o, &q->f, q->device);
+}
+
+/* The same in one pass with a product of 32 columns */
+static AIJTCUDecision DecideFused(const Question *q)
+{
+  const AIJTCUAsk ask = {.op = SPMM_OP_FUSED, .N = 32, .K = 32};
+
+  return AIJTCUDecide(&ask, &q->o, &q->f, q->device);
 }
 
 /* Sampled products: bricks as in products, but never reordered, and those that are there are taken */
@@ -121,46 +140,42 @@ static PetscErrorCode TestSampled(void)
       q.f.panels_sought = PETSC_TRUE;
       q.o.reorder       = reorder ? MAT_AIJTCU_REORDER_ALWAYS : MAT_AIJTCU_REORDER_AUTO;
       q.o.tune          = MAT_AIJTCU_TUNE_PROXY;
-      d                 = AIJTCUDecide(SPMM_OP_SAMPLED, &q.o, &q.f, 32, q.device);
+      d                 = DecideSampled(&q);
       PetscCall(PetscStrcmp(d.kernel ? d.kernel->name : "", right[i].kernel, &same));
       if (d.path != right[i].path || d.need || d.reordered || !same) PetscCall(PetscPrintf(PETSC_COMM_SELF, "sampled, %s: %s (%s), kernel %s, need %d, not %s\n", right[i].m->name, MatAIJTCUPaths[d.path], AIJTCUReasons[d.reason], d.kernel ? d.kernel->name : "none", (int)d.need, right[i].kernel));
     }
   }
   /* short rows whose columns run: panels are sought, and products do not take them. Other matrices need none */
   q = Ask(&poisson7);
-  d = AIJTCUDecide(SPMM_OP_SAMPLED, &q.o, &q.f, 32, q.device);
+  d = DecideSampled(&q);
   if (d.need != AIJTCU_NEED_PANELS || Decide(&q, 32).need) PetscCall(PetscPrintf(PETSC_COMM_SELF, "sampled, %s: need %d, of a product %d\n", poisson7.name, (int)d.need, (int)Decide(&q, 32).need));
   q.f.panels_sought         = PETSC_TRUE;
   q.f.matrix.panel_rows     = 480;
   q.f.matrix.staged_rows    = 1700;
   q.f.matrix.panels_sampled = 1;
-  d                         = AIJTCUDecide(SPMM_OP_SAMPLED, &q.o, &q.f, 32, q.device);
+  d                         = DecideSampled(&q);
   PetscCall(PetscStrcmp(d.kernel ? d.kernel->name : "", "sampled-staged", &same));
   if (!same) PetscCall(PetscPrintf(PETSC_COMM_SELF, "sampled, %s: not by its panels\n", poisson7.name));
   d = Decide(&q, 32);
   PetscCall(PetscStrcmp(d.kernel ? d.kernel->name : "", "csr-rows", &same));
   if (!same) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s takes panels of sampled products\n", poisson7.name, d.kernel ? d.kernel->name : "none"));
   q = Ask(&uniform);
-  d = AIJTCUDecide(SPMM_OP_SAMPLED, &q.o, &q.f, 32, q.device);
+  d = DecideSampled(&q);
   if (d.need) PetscCall(PetscPrintf(PETSC_COMM_SELF, "sampled, %s: need %d\n", uniform.name, (int)d.need));
   for (int i = 0; i < 2; i++) { /* in one pass with another product where that is faster, as measured, or bricks are set */
-    const SpmmOperands operands = SpmmFused(32, NULL, 0, NULL, 0, PETSC_FALSE, PETSC_FALSE, 32, NULL, 0, NULL, 0);
-
     q = Ask(i ? &stencil27 : &elasticity);
-    d = AIJTCUDecide(SPMM_OP_SAMPLED, &q.o, &q.f, 32, q.device);
-    if (AIJTCUFusedPays(&d, &operands, &q.o, &q.f, q.device) != (PetscBool)!i) PetscCall(PetscPrintf(PETSC_COMM_SELF, "fused, %s: not as measured\n", i ? stencil27.name : elasticity.name));
+    if (!DecideFused(&q).kernel == !i) PetscCall(PetscPrintf(PETSC_COMM_SELF, "fused, %s: not as measured\n", i ? stencil27.name : elasticity.name));
     q.o.path = MAT_AIJTCU_PATH_TCU;
-    d        = AIJTCUDecide(SPMM_OP_SAMPLED, &q.o, &q.f, 32, q.device);
-    if (!AIJTCUFusedPays(&d, &operands, &q.o, &q.f, q.device)) PetscCall(PetscPrintf(PETSC_COMM_SELF, "fused: not with bricks that are set\n"));
+    if (!DecideFused(&q).kernel) PetscCall(PetscPrintf(PETSC_COMM_SELF, "fused: not with bricks that are set\n"));
   }
   q                      = Ask(&elasticity);
   q.f.bricks_state       = AIJTCU_READY;
   q.f.bricks_format      = (HrpbParams){8, 64, 64, 8};
   q.f.bricks_max_pattern = 10;
-  d                      = AIJTCUDecide(SPMM_OP_SAMPLED, &q.o, &q.f, 32, q.device);
+  d                      = DecideSampled(&q);
   if (!d.kernel || d.format.brick_rows != 8) PetscCall(PetscPrintf(PETSC_COMM_SELF, "sampled: not the bricks that are there\n"));
   q.f.bricks_reordered = PETSC_TRUE;
-  d                    = AIJTCUDecide(SPMM_OP_SAMPLED, &q.o, &q.f, 32, q.device);
+  d                    = DecideSampled(&q);
   if (d.kernel) PetscCall(PetscPrintf(PETSC_COMM_SELF, "sampled: bricks of the reordered matrix\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -713,9 +728,9 @@ static PetscErrorCode TestTuning(void)
   q.f.tuned                        = tuned;
   PetscCall(CheckNeed(&q, 10, AIJTCU_NEED_TUNING, "nothing tuned"));
   PetscCall(CheckNeed(&q, 0, AIJTCU_NEED_CSR, "no columns to tune for"));
-  q.f.untuned = PETSC_TRUE;
+  q.untuned = PETSC_TRUE;
   PetscCall(CheckNeed(&q, 10, AIJTCU_NEED_CSR, "the model of what is tuned"));
-  q.f.untuned      = PETSC_FALSE;
+  q.untuned      = PETSC_FALSE;
   q.f.ntuned       = 2;
   q.f.tuned_format = format;
   PetscCall(CheckPath(&q, 10, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_TUNED, "tuned"));
@@ -749,7 +764,7 @@ static PetscErrorCode TestTunedOrder(void)
 
   PetscFunctionBegin;
   q.o.tune    = MAT_AIJTCU_TUNE_PROXY;
-  q.f.untuned = PETSC_TRUE;
+  q.untuned = PETSC_TRUE;
   q.f.tuned   = &tuned;
   PetscCall(CheckNeed(&q, 32, AIJTCU_NEED_ORDER, "nothing has won"));
   q.f.ntuned = 1;
@@ -762,17 +777,17 @@ static PetscErrorCode TestTunedOrder(void)
 /* What tuning chooses among, and which of these are timed: a text for each, a star for those that are not */
 static PetscErrorCode CheckVariants(const Question *q, PetscInt N, const char right[], const char what[])
 {
-  AIJTCUOptions  untuned = q->o;
-  AIJTCUDecision model;
+  Question       untuned = *q;
+  AIJTCUAsk      model   = {.op = SPMM_OP_PRODUCT, .N = N};
   AIJTCUVariant  variant[AIJTCU_MOST_VARIANTS];
   PetscInt       n;
   char           found[256] = "";
   PetscBool      same;
 
   PetscFunctionBegin;
-  untuned.tune = MAT_AIJTCU_TUNE_NONE;
-  model        = AIJTCUDecide(SPMM_OP_PRODUCT, &untuned, &q->f, N, q->device);
-  n            = AIJTCUVariants(&model, &q->o, &q->f, q->device, variant);
+  untuned.o.tune = MAT_AIJTCU_TUNE_NONE;
+  model.path     = Decide(&untuned, N).path;
+  n              = AIJTCUVariants(&model, &q->o, &q->f, q->device, variant);
   for (PetscInt k = 0; k < n; k++) {
     const HrpbParams *f = &variant[k].format;
     char              text[64];

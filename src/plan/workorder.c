@@ -1,0 +1,323 @@
+/*
+   From an ask to a work order: facts are gathered, the decision is made, and what it names is built or renewed. Nothing
+   is chosen here: see choice.c.
+*/
+#include "planimpl.h"
+#include <petsctime.h>
+
+#if AIJTCU_HAVE_DEVICE
+static PetscErrorCode AIJTCUPlanTune(Mat, AIJTCUPlan *, const AIJTCUDecision *);
+#endif
+
+/* Fetch the fact that a decision lacks */
+static PetscErrorCode AIJTCUPlanFetch(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *d)
+{
+  PetscFunctionBegin;
+  PetscCheck(A->assembled, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "The matrix must be assembled");
+  plan->answer.known = PETSC_FALSE;
+  switch (d->need) {
+#if AIJTCU_HAVE_DEVICE
+  case AIJTCU_NEED_VECTOR:
+    PetscCall(AIJTCUVectorCreate(A, plan));
+    break;
+  case AIJTCU_NEED_TRANSPOSE:
+    PetscCall(AIJTCUTransposeCreate(A, plan));
+    break;
+  case AIJTCU_NEED_TUNING:
+    PetscCall(AIJTCUPlanTune(A, plan, d));
+    break;
+  case AIJTCU_NEED_CSR:
+    PetscCall(AIJTCUCsrCreate(A, plan));
+    break;
+  case AIJTCU_NEED_PANELS:
+    PetscCall(AIJTCUCsrSeekPanels(A, plan));
+    break;
+#endif
+  case AIJTCU_NEED_SURVEY:
+    PetscCall(AIJTCUSurveyCreate(A, plan));
+    break;
+#if AIJTCU_HAVE_DEVICE
+  case AIJTCU_NEED_ORDER:
+    PetscCall(AIJTCUOrderCreate(A, plan, d->levels, (PetscBool)(AIJTCUGetOptions(plan)->reorder == MAT_AIJTCU_REORDER_ALWAYS)));
+    break;
+#endif
+  default:
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "No fact %d", (int)d->need);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Decide, with the facts that it takes, in their sequence: each is fetched once at most. While no path is known the
+   decision is about the path, and ends with it. With a path, that of the ask, it is about what follows
+*/
+static PetscErrorCode AIJTCUPlanGather(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *ask, AIJTCUDecision *d)
+{
+  AIJTCUNeedFact    last = AIJTCU_NEED_NOTHING;
+  AIJTCUFacts       facts;
+  AIJTCUDeviceFacts device;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUDeviceFactsGet(plan, &device));
+  for (;;) {
+    PetscCall(AIJTCUFactsGet(A, plan, ask, &facts));
+    *d = AIJTCUDecide(ask, AIJTCUGetOptions(plan), &facts, &device);
+    if (ask->path == MAT_AIJTCU_PATH_AUTO ? d->path != MAT_AIJTCU_PATH_AUTO : !d->need) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCheck(d->need > last, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A decision needs fact %d after fact %d", (int)d->need, (int)last);
+    last = d->need;
+    PetscCall(AIJTCUPlanFetch(A, plan, d));
+  }
+}
+
+PetscInt AIJTCUDecideColumns = 0;
+
+/* Decide path and reason of an ask, and write them into it */
+PetscErrorCode AIJTCUPlanDecide(Mat A, AIJTCUPlan *plan, AIJTCUAsk *ask)
+{
+  AIJTCUDecision d;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUPlanSync(A, plan));
+  PetscCall(AIJTCUPlanGather(A, plan, ask, &d));
+  ask->path   = d.path;
+  ask->reason = d.reason;
+#if AIJTCU_HAVE_DEVICE
+  if (d.path == MAT_AIJTCU_PATH_CUSPARSE) AIJTCURealSpare(&plan->real);
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The whole decision */
+static PetscErrorCode AIJTCUPlanDecideAll(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *ask, AIJTCUDecision *d)
+{
+  AIJTCUAsk a = *ask;
+
+  PetscFunctionBegin;
+  if (a.path == MAT_AIJTCU_PATH_AUTO) PetscCall(AIJTCUPlanDecide(A, plan, &a));
+  PetscCall(AIJTCUPlanGather(A, plan, &a, d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#if AIJTCU_HAVE_DEVICE
+/* Measure times of a proxy for N columns. The model is asked first: there may be a reordering, or nothing to time */
+static PetscErrorCode AIJTCUPlanTuneAsked(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *lacking)
+{
+  const AIJTCUOptions *o      = AIJTCUGetOptions(plan);
+  AIJTCUAsk            model  = {.op = lacking->op, .N = lacking->N, .untuned = PETSC_TRUE};
+  AIJTCUAsk            bricks = {.op = lacking->op, .N = lacking->N, .untuned = PETSC_TRUE, .path = MAT_AIJTCU_PATH_TCU};
+  AIJTCUDecision       d;
+  AIJTCUFacts          facts;
+  AIJTCUDeviceFacts    device;
+  PetscLogDouble       start, end;
+  PetscBool            reordered;
+  AIJTCUVariant        variant[AIJTCU_MOST_VARIANTS];
+  PetscInt             n = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscTime(&start));
+  PetscCall(AIJTCUDeviceFactsGet(plan, &device));
+  PetscCall(AIJTCUFactsGet(A, plan, &model, &facts));
+  if (!AIJTCUTuningIsValid(o, &facts, &device)) PetscCall(AIJTCUTuningDestroy(&plan->tunings));
+  PetscCall(AIJTCUPlanDecide(A, plan, &model));
+  PetscCall(AIJTCUPlanGather(A, plan, &bricks, &d));
+  reordered = (PetscBool)(d.reordered && SpmmColumnsRun(&plan->order.survey));
+  PetscCall(AIJTCUFactsGet(A, plan, &model, &facts));
+  if (!reordered && facts.survey_state == AIJTCU_EMPTY) PetscCall(AIJTCUSurveyCreate(A, plan));
+  if (!reordered && facts.csr_state == AIJTCU_EMPTY) PetscCall(AIJTCUCsrCreate(A, plan));
+  PetscCall(AIJTCUFactsGet(A, plan, &model, &facts));
+  if (!reordered) n = AIJTCUVariants(&model, o, &facts, &device, variant);
+  PetscCall(AIJTCUTuningCreate(A, plan, &model, reordered, variant, n));
+  PetscCall(PetscTime(&end));
+  PetscCall(AIJTCUTuningFinish(A, plan, end - start));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUPlanTune(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *lacking)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(MAT_AIJTCU_Tune, A, 0, 0, 0));
+  PetscCall(AIJTCUPlanTuneAsked(A, plan, lacking));
+  PetscCall(PetscLogEventEnd(MAT_AIJTCU_Tune, A, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+/* Fetch all facts, and make the whole decision. Fetches facts that the decision does not need, too */
+PetscErrorCode AIJTCUPlanKnow(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *ask, AIJTCUFacts *facts, AIJTCUDecision *d)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUPlanSync(A, plan));
+  PetscCall(AIJTCUPlanDecideAll(A, plan, ask, d));
+  PetscCall(AIJTCUFactsGet(A, plan, ask, facts));
+  if (facts->survey_state == AIJTCU_EMPTY) PetscCall(AIJTCUSurveyCreate(A, plan));
+#if AIJTCU_HAVE_DEVICE
+  if (facts->on_device && facts->csr_state == AIJTCU_EMPTY) PetscCall(AIJTCUCsrCreate(A, plan));
+#endif
+  PetscCall(AIJTCUFactsGet(A, plan, ask, facts));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* For views: path and reason, if what is known already is enough. known says whether it is */
+PetscErrorCode AIJTCUPlanPeek(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *ask, AIJTCUDecision *d, PetscBool *known)
+{
+  AIJTCUFacts       facts;
+  AIJTCUDeviceFacts device;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUPlanSync(A, plan));
+  PetscCall(AIJTCUDeviceFactsGet(plan, &device));
+  PetscCall(AIJTCUFactsGet(A, plan, ask, &facts));
+  *d     = AIJTCUDecide(ask, AIJTCUGetOptions(plan), &facts, &device);
+  *known = (PetscBool)(d->path != MAT_AIJTCU_PATH_AUTO);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The tuning for N columns, or for the nearest number if the table is full. NULL if nothing was tuned */
+PetscErrorCode AIJTCUPlanTuned(Mat A, AIJTCUPlan *plan, SpmmOp op, PetscInt N, const AIJTCUTuned **tuned)
+{
+  const AIJTCUAsk   ask = {.op = op, .N = N};
+  AIJTCUFacts       facts;
+  AIJTCUDeviceFacts device;
+  PetscInt          k = -1;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUPlanSync(A, plan));
+  if (plan->tunings.n) {
+    PetscCall(AIJTCUDeviceFactsGet(plan, &device));
+    PetscCall(AIJTCUFactsGet(A, plan, &ask, &facts));
+    k = AIJTCUTuningFind(op, AIJTCUGetOptions(plan), &facts, N, &device);
+  }
+  *tuned = k < 0 ? NULL : &plan->tunings.tuned[k];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscBool AIJTCUAskedTheSame(const AIJTCUAsk *a, const AIJTCUAsk *b)
+{
+  return (PetscBool)(a->op == b->op && a->N == b->N && a->decide == b->decide && a->K == b->K && a->X == b->X && a->Y == b->Y && a->update == b->update && a->softmax == b->softmax && a->path == b->path && a->reason == b->reason && a->host == b->host &&
+                     a->transposed == b->transposed && a->untuned == b->untuned);
+}
+
+/* The whole decision, as it was the last time if nothing has changed since */
+static PetscErrorCode AIJTCUPlanAnswer(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *ask, AIJTCUDecision *d)
+{
+  AIJTCUAnswer        *last    = &plan->answer;
+  const AIJTCUOptions *options = AIJTCUGetOptions(plan);
+  PetscBool            on_device, same;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUOnDevice(A, plan, &on_device));
+  same = (PetscBool)(last->known && last->on_device == on_device && AIJTCUAskedTheSame(&last->ask, ask));
+  if (same) PetscCall(PetscMemcmp(&last->options, options, sizeof(*options), &same));
+  if (same) *d = last->decision;
+  else {
+    PetscCall(AIJTCUPlanDecideAll(A, plan, ask, d));
+    PetscCall(PetscMemcpy(&last->options, options, sizeof(*options)));
+    last->ask       = *ask;
+    last->decision  = *d;
+    last->on_device = on_device;
+    last->known     = PETSC_TRUE;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#if AIJTCU_HAVE_BRICKS
+/* Build the bricks of a decision, or renew their values. Without them the decision has no kernel */
+static PetscErrorCode AIJTCUPlanHaveBricks(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *ask, AIJTCUDecision *d)
+{
+  const PetscBool device = (PetscBool)!d->kernel->host;
+
+  PetscFunctionBegin;
+  if (AIJTCUBricksFit(&plan->bricks, d, device)) PetscCall(AIJTCUBricksUpdate(A, plan));
+  else {
+    plan->answer.known = PETSC_FALSE;
+    PetscCall(AIJTCUBricksCreate(A, plan, d, device));
+    PetscCall(AIJTCUPlanAnswer(A, plan, ask, d)); /* the size of their blocks is known now */
+  }
+  /*
+     Reordering is not allowed any more, and no bricks use the reordered matrix. A tuning made with it could not find
+     it again, so both are dropped.
+  */
+  if (AIJTCUGetOptions(plan)->reorder == MAT_AIJTCU_REORDER_NEVER && (plan->order.state != AIJTCU_EMPTY || plan->tunings.n)) {
+    plan->answer.known = PETSC_FALSE;
+    AIJTCUOrderDestroy(&plan->order);
+    if (plan->tunings.reorder != MAT_AIJTCU_REORDER_NEVER) PetscCall(AIJTCUTuningDestroy(&plan->tunings));
+  }
+  if (plan->bricks.state != AIJTCU_READY) d->kernel = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+/* Build or renew what the kernel of a decision needs */
+static PetscErrorCode AIJTCUPlanHave(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *ask, AIJTCUDecision *d)
+{
+  PetscFunctionBegin;
+#if AIJTCU_HAVE_BRICKS
+  if (d->kernel && d->path == MAT_AIJTCU_PATH_TCU) PetscCall(AIJTCUPlanHaveBricks(A, plan, ask, d));
+#endif
+#if AIJTCU_HAVE_DEVICE
+  if (d->kernel && d->kernel->op == SPMM_OP_VECTOR) {
+    if (ask->transposed) {
+      PetscBool usable;
+
+      PetscCall(AIJTCUTransposeUpdate(A, plan, &usable));
+      if (!usable) d->kernel = NULL;
+    } else {
+      PetscCall(AIJTCUVectorUse(A, plan));
+      if (!plan->answer.known) PetscCall(AIJTCUPlanAnswer(A, plan, ask, d)); /* there is more to choose from now */
+    }
+  }
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The matrix as the kernel sees it, but for PETSc's arrays */
+static void AIJTCUPlanMatrix(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *d, PetscBool transposed, AIJTCUWorkOrder *order)
+{
+  const AIJTCUBricks    *b = &plan->bricks;
+  const VectorTranspose *t = &plan->transpose.matrix;
+  SpmmMatrix            *m = &order->A;
+
+  m->nrows    = AIJTCU_PARTS * (int64_t)(transposed ? A->cmap->n : A->rmap->n);
+  m->ncols    = AIJTCU_PARTS * (int64_t)(transposed ? A->rmap->n : A->cmap->n);
+  order->need = d->kernel->op == SPMM_OP_SAMPLED && order->operands.update != SPMM_SCALE ? AIJTCU_CSR_PATTERN : AIJTCU_CSR_VALUES;
+  if (d->kernel->format == SPMM_BRICKS) {
+    m->hrpb         = &b->hrpb;
+    m->schedule     = &b->schedule;
+    m->brick_values = b->values;
+    m->precision    = AIJTCUPrecision(AIJTCUGetOptions(plan));
+    if (d->reordered) order->reordered = &plan->order.matrix;
+    if (d->kernel->op == SPMM_OP_PRODUCT) order->need = AIJTCU_CSR_NOTHING;
+  } else if (transposed) {
+    m->rowptr   = t->rowptr;
+    m->colidx   = t->colidx;
+    m->values   = t->values;
+    m->vector   = &t->plan;
+    order->need = AIJTCU_CSR_NOTHING;
+  } else if (d->kernel->op == SPMM_OP_VECTOR) m->vector = &plan->vector.plan;
+  else if (!d->kernel->host) {
+    m->csr          = &plan->csr.schedule;
+    plan->real.kept = PETSC_TRUE;
+  }
+}
+
+/*
+   How what is asked for is made, for the matrix and the options as they are now, with all that it takes. Without a kernel
+   the parent makes it, or another path does
+*/
+PetscErrorCode AIJTCUPlanOrder(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *ask, AIJTCUWorkOrder *order)
+{
+  AIJTCUDecision d;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUPlanSync(A, plan));
+  AIJTCUPlanForgive(plan);
+  PetscCall(AIJTCUPlanAnswer(A, plan, ask, &d));
+  if (d.path == MAT_AIJTCU_PATH_TCU && !d.kernel && d.op == SPMM_OP_PRODUCT)
+    PetscCall(PetscInfo(A, "aijtcu: products take the CSR path: %s\n", AIJTCUReasons[AIJTCU_HAVE_BRICKS ? AIJTCU_REASON_NO_KERNEL : AIJTCU_REASON_SCALAR_TYPE]));
+  PetscCall(AIJTCUPlanHave(A, plan, ask, &d));
+  *order = (AIJTCUWorkOrder){.path = d.path, .reason = AIJTCUReasons[d.reason], .seconds = d.seconds, .kernel = d.kernel, .operands = AIJTCUOperandsAsked(ask)};
+  if (d.kernel) AIJTCUPlanMatrix(A, plan, &d, ask->transposed, order);
+  else order->why = d.path == MAT_AIJTCU_PATH_TCU ? plan->bricks.why : plan->csr.why;
+  if (!order->kernel && !order->why) order->why = HRPB_ERR_UNSUPPORTED;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
