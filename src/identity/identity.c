@@ -145,60 +145,43 @@ static void AIJTCUWrapView(Mat A, AIJTCUIdentity *plan)
   A->ops->view      = cls->view;
 }
 
-/* The name under which PETSc looks for a composed function of A. has says whether one of ours is to be there */
-static PetscErrorCode AIJTCUComposedKey(const AIJTCUIdentity *plan, const AIJTCUComposed *composed, char key[], size_t len, PetscBool *has)
+/*
+   The composed functions that are for A, if it has a plan: ours stand in for the parent's (wrap), or the parent's come
+   back. Absent ones stay absent, unless they are to be added
+*/
+static PetscErrorCode AIJTCUExchangeComposed(Mat A, PetscBool wrap)
 {
-  const char *prefix = plan->kind == AIJTCU_KIND_MPI ? "mpi" : "seq";
+  AIJTCUIdentity *plan;
 
   PetscFunctionBegin;
-  *has = AIJTCUApplies(plan, composed->where);
-  if (*has) PetscCall(PetscSNPrintf(key, len, composed->format, composed->where & AIJTCU_BY_PARENT_TYPE ? plan->parent_type : prefix, prefix));
+  PetscCall(AIJTCUGetIdentity(A, &plan));
+  for (PetscInt which = 0; plan && which < AIJTCU_NCOMPOSED; which++) {
+    const AIJTCUComposed *composed = &cls->composed[which];
+    const char           *prefix   = plan->kind == AIJTCU_KIND_MPI ? "mpi" : "seq";
+    char                  key[128]; /* under which PETSc looks for it */
+    AIJTCUFn              now;
+
+    if (!AIJTCUApplies(plan, composed->where)) continue;
+    PetscCall(PetscSNPrintf(key, sizeof(key), composed->format, composed->where & AIJTCU_BY_PARENT_TYPE ? plan->parent_type : prefix, prefix));
+    PetscCall(PetscObjectQueryFunction((PetscObject)A, key, &now));
+    if ((now == composed->own) == wrap || (wrap && !now && !(composed->where & AIJTCU_ADDED))) continue;
+    if (wrap) plan->composed[which] = now;
+    PetscCall(PetscObjectComposeFunction((PetscObject)A, key, wrap ? composed->own : plan->composed[which]));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Put our composed functions on A, if it has a plan */
 PetscErrorCode AIJTCUWrapComposed(Mat A)
 {
-  AIJTCUIdentity *plan;
-
   PetscFunctionBegin;
-  PetscCall(AIJTCUGetIdentity(A, &plan));
-  if (!plan) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt which = 0; which < AIJTCU_NCOMPOSED; which++) {
-    const AIJTCUComposed *composed = &cls->composed[which];
-    char                  key[128];
-    AIJTCUFn              now;
-    PetscBool             has;
-
-    PetscCall(AIJTCUComposedKey(plan, composed, key, sizeof(key), &has));
-    if (!has) continue;
-    PetscCall(PetscObjectQueryFunction((PetscObject)A, key, &now));
-    if (now == composed->own || (!now && !(composed->where & AIJTCU_ADDED))) continue;
-    plan->composed[which] = now;
-    PetscCall(PetscObjectComposeFunction((PetscObject)A, key, composed->own));
-  }
+  PetscCall(AIJTCUExchangeComposed(A, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Give A the parent's composed functions back, if it has a plan */
 PetscErrorCode AIJTCUUnwrapComposed(Mat A)
 {
-  AIJTCUIdentity *plan;
-
   PetscFunctionBegin;
-  PetscCall(AIJTCUGetIdentity(A, &plan));
-  if (!plan) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt which = 0; which < AIJTCU_NCOMPOSED; which++) {
-    const AIJTCUComposed *composed = &cls->composed[which];
-    char                  key[128];
-    AIJTCUFn              now;
-    PetscBool             has;
-
-    PetscCall(AIJTCUComposedKey(plan, composed, key, sizeof(key), &has));
-    if (!has) continue;
-    PetscCall(PetscObjectQueryFunction((PetscObject)A, key, &now));
-    if (now == composed->own) PetscCall(PetscObjectComposeFunction((PetscObject)A, key, plan->composed[which]));
-  }
+  PetscCall(AIJTCUExchangeComposed(A, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

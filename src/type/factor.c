@@ -1,16 +1,42 @@
 /*
-   cuSPARSE factorizations of a MATSEQAIJTCU on a device.
+   Factorizations of a MATSEQAIJTCU: those of cuSPARSE on a device, and PETSc's ILU.
 
-   PETSc finds them by the exact name of the parent type. In debug builds they also compare the name of the matrix that
-   they factor. So our entry replaces the parent's. It lets an aijtcu look like its parent while a factor is made,
-   analysed and computed, and passes everything else on. A factor takes vectors of the host, as its matrix does.
+   PETSc finds those of cuSPARSE by the exact name of the parent type. In debug builds they also compare the name of the
+   matrix that they factor. So our entry replaces the parent's. It lets an aijtcu look like its parent while a factor is
+   made, analysed and computed, and passes everything else on. A factor takes vectors of the host, as its matrix does.
+
+   PETSc's ILU(0) copies the composed functions of the matrix into the factor. Ours would stay there when PETSc destroys
+   it. So our entry replaces PETSc's there, too, and takes them away meanwhile.
 */
 #include "typeimpl.h"
 
-#if PetscDefined(HAVE_CUDA)
-
 typedef PetscErrorCode (*GetFactorFn)(Mat, MatFactorType, Mat *);
+typedef PetscErrorCode (*ILUSymbolicFn)(Mat, Mat, IS, IS, const MatFactorInfo *);
 
+static GetFactorFn   petsc_getilu;
+static ILUSymbolicFn petsc_ilusymbolic; /* one for all matrices of MATSEQAIJ */
+
+static PetscErrorCode MatILUFactorSymbolic_AIJTCU_PETSc(Mat F, Mat A, IS r, IS c, const MatFactorInfo *info)
+{
+  PetscFunctionBegin;
+  AIJTCUCallParentBare(A, (*petsc_ilusymbolic)(F, A, r, c, info));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetILU_AIJTCU_PETSc(Mat A, MatFactorType ftype, Mat *F)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall((*petsc_getilu)(A, ftype, F));
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  if (!plan || !*F || !(*F)->ops->ilufactorsymbolic) PetscFunctionReturn(PETSC_SUCCESS);
+  petsc_ilusymbolic            = (*F)->ops->ilufactorsymbolic;
+  (*F)->ops->ilufactorsymbolic = MatILUFactorSymbolic_AIJTCU_PETSc;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#if PetscDefined(HAVE_CUDA)
   #define FACTOR_KEY "MatAIJTCUFactor"
 
 static GetFactorFn         parent_getfactor[MAT_FACTOR_NUM_TYPES];
@@ -116,7 +142,14 @@ static PetscErrorCode MatGetFactor_AIJTCU(Mat A, MatFactorType ftype, Mat *F)
 
 PetscErrorCode AIJTCURegisterFactors(void)
 {
+  GetFactorFn ilu;
+
   PetscFunctionBegin;
+  PetscCall(MatSolverTypeGet(MATSOLVERPETSC, MATSEQAIJ, MAT_FACTOR_ILU, NULL, NULL, &ilu));
+  if (ilu && ilu != MatGetILU_AIJTCU_PETSc) {
+    petsc_getilu = ilu;
+    PetscCall(MatSolverTypeRegister(MATSOLVERPETSC, MATSEQAIJ, MAT_FACTOR_ILU, MatGetILU_AIJTCU_PETSc));
+  }
 #if PetscDefined(HAVE_CUDA)
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(ftypes); i++) {
     GetFactorFn getfactor;

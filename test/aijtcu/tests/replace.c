@@ -214,14 +214,19 @@ int main(int argc, char **argv)
 
 /*TEST
 
-  testset: # without CUDA, on one process, lists of our composed functions are left at the end, it is not known why
+  testset:
     output_file: output/empty.out
     nsize: {{1 2}}
-    args: -checkfunctionlist 0 -use_gpu_aware_mpi 0 -ksp_rtol 1e-6
+    args: -use_gpu_aware_mpi 0 -ksp_rtol 1e-6
 
     test:
       suffix: aij
       args: -mat_aijtcu_for aij -pc_type {{jacobi bjacobi gamg}}
+
+    test: # a factor of PETSc's ILU is destroyed with PETSc's functions alone
+      suffix: ilu
+      nsize: 1
+      args: -mat_aijtcu_for aij -pc_type ilu -pc_factor_mat_solver_type petsc
 
     test:
       suffix: both

@@ -323,7 +323,7 @@ int main(int argc, char **argv)
 
     test:
       nsize: {{1 3}}
-      args: -mat_type {{aij aijtcu}} -checkfunctionlist 0
+      args: -mat_type {{aij aijtcu}}
 
     test:
       suffix: cuda

@@ -1272,8 +1272,7 @@ int main(int argc, char **argv)
   testset: # a GPU that many processes share does little for each
     output_file: output/empty.out
     timeoutfactor: 5
-    # ILU(0) copies the composed functions of a matrix to its factor, of type seqaij, which does not take them off at its end
-    args: -use_gpu_aware_mpi 0 -checkfunctionlist 0
+    args: -use_gpu_aware_mpi 0
 
     test:
       suffix: sequential
