@@ -55,13 +55,20 @@ static PetscBool AIJTCUSampledLRKeyEqual(const AIJTCUSampledLRKey *a, const AIJT
 }
 
 /*
-   Whether there are no values of S, X and Y as they are. PETSc's functions change a matrix on all processes, or write
-   local matrices on all. So a product after which nothing has changed need not ask the others
+   Whether there are no values, or no pattern, of S, X and Y as they are, on one process at least. Local matrices may be
+   written on one alone, and making the values is collective: so each use asks the others. Collective
 */
-static void AIJTCUSampledLRIsStale(const AIJTCUSampledLR *lr, const AIJTCUSampledLRKey *now, PetscBool *values, PetscBool *pattern)
+static PetscErrorCode AIJTCUSampledLRIsStale(const AIJTCUSampledLR *lr, const AIJTCUSampledLRKey *now, PetscBool *values, PetscBool *pattern)
 {
-  *values  = (PetscBool)(!lr->whole || !AIJTCUSampledLRKeyEqual(&lr->made, now));
-  *pattern = (PetscBool)(!lr->whole || !AIJTCUPatternKeyEqual(&lr->made.s.pattern, &now->s.pattern));
+  PetscBool stale[2];
+
+  PetscFunctionBegin;
+  stale[0] = (PetscBool)(!lr->whole || !AIJTCUSampledLRKeyEqual(&lr->made, now));
+  stale[1] = (PetscBool)(!lr->whole || !AIJTCUPatternKeyEqual(&lr->made.s.pattern, &now->s.pattern));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, stale, 2, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)lr->of[0])));
+  *values  = stale[0];
+  *pattern = stale[1];
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Bring C up to date */
@@ -75,7 +82,7 @@ static PetscErrorCode AIJTCUSampledLRGet(Mat M, AIJTCUSampledLR **lr)
   PetscCall(MatShellGetContext(M, &p));
   *lr = p;
   PetscCall(AIJTCUSampledLRKeyGet(p, &now));
-  AIJTCUSampledLRIsStale(p, &now, &values, &pattern);
+  PetscCall(AIJTCUSampledLRIsStale(p, &now, &values, &pattern));
   if (!values) PetscFunctionReturn(PETSC_SUCCESS);
   p->whole = PETSC_FALSE;
   if (!pattern) { /* S may be of another type now */
@@ -126,7 +133,7 @@ static PetscErrorCode AIJTCUSampledLRTryOnce(Mat M, PetscBool transposed, Mat Z,
   X = lr->of[transposed ? 2 : 1];
   Y = lr->of[transposed ? 1 : 2];
   PetscCall(AIJTCUSampledLRKeyGet(lr, &now));
-  AIJTCUSampledLRIsStale(lr, &now, &values, &pattern);
+  PetscCall(AIJTCUSampledLRIsStale(lr, &now, &values, &pattern));
   if (!values || (lr->fused && AIJTCUSampledLRKeyEqual(&lr->once, &now))) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUSampledCheckOperands(lr->of[0], X, Y));
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Sampled, lr->of[0], X, Y, Z));
@@ -337,9 +344,8 @@ static PetscErrorCode MatDuplicate_SampledLR(Mat M, MatDuplicateOption op, Mat *
   PETSc 3.26.1 leaves a shift out of the products with dense matrices.
 
   `M` follows `S`, `X` and `Y`: after a change of these its next use makes the values anew with
-  `MatSampledMatTransposeMult()`, where `S` is. A local matrix of these that is written alone must be written on all
-  processes. They are kept until the next change. So `M` takes as much memory as a
-  copy of `S`. A solver that was set up with `M` does not see such a change by itself: call `MatAssemblyBegin()` and
+  `MatSampledMatTransposeMult()`, where `S` is. They are kept until the next change, also of a local matrix that one
+  process writes alone. So `M` takes as much memory as a copy of `S`. A solver that was set up with `M` does not see such a change by itself: call `MatAssemblyBegin()` and
   `MatAssemblyEnd()` with `M` after it, and its preconditioner is made anew.
 
   The first `MatMatMult()` after a change may do without the values: where a sequential `MATAIJTCU` and the dense

@@ -255,6 +255,45 @@ static PetscErrorCode CheckFollows(Mat S, Mat X, Mat Y, Mat Z)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* One process alone writes its part of the sparse matrix, of X, of Y; then all know, and nobody waits for ever */
+static PetscErrorCode CheckOneWrites(Mat S, Mat X, Mat Y, Mat Z)
+{
+  Mat             M, E, block[3], off;
+  Vec             scale[2];
+  const PetscInt *garray;
+  PetscMPIInt     size, rank;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatMPIAIJGetSeqAIJ(S, &block[0], &off, &garray));
+  PetscCall(MatDenseGetLocalMatrix(X, &block[1]));
+  PetscCall(MatDenseGetLocalMatrix(Y, &block[2]));
+  PetscCall(MatCreateSampledLR(S, X, Y, PETSC_TRUE, &M));
+  PetscCall(Explicit(S, COLUMNS, 0, 1, PETSC_TRUE, PETSC_FALSE, &E));
+  PetscCall(Check(M, E, Z));
+  PetscCall(MatCreateVecs(S, &scale[1], &scale[0]));
+  for (PetscInt k = 0; k < 2; k++) PetscCall(VecSet(scale[k], 1));
+  for (PetscInt k = 0; k < 3; k++) {
+    const PetscBool mine = (PetscBool)(rank == (k + 1) % size);
+
+    if (mine) PetscCall(MatScale(block[k], 2));
+    if (k) PetscCall(VecSet(scale[k - 1], mine ? 2 : 1)); /* rows for X, columns for Y */
+    PetscCall(MatDestroy(&E));
+    PetscCall(Explicit(S, COLUMNS, 0, 1, PETSC_TRUE, PETSC_FALSE, &E));
+    PetscCall(MatDiagonalScale(E, scale[0], scale[1]));
+    PetscCall(Check(M, E, Z));
+  }
+  for (PetscInt k = 0; k < 3; k++) {
+    if (rank == (k + 1) % size) PetscCall(MatScale(block[k], 0.5));
+    if (k) PetscCall(VecDestroy(&scale[k - 1]));
+  }
+  PetscCall(MatDestroy(&E));
+  PetscCall(MatDestroy(&M));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   Mat      S, X, Y, Z, M, E;
@@ -308,6 +347,7 @@ int main(int argc, char **argv)
   PetscCall(MatDestroy(&M));
   PetscCall(Fill(X, 0));
   PetscCall(CheckFollows(S, X, Y, Z));
+  PetscCall(CheckOneWrites(S, X, Y, Z));
   PetscCall(MatDestroy(&S));
   PetscCall(MatDestroy(&X));
   PetscCall(MatDestroy(&Y));
