@@ -10,7 +10,15 @@
   #if !defined(LAPACKormtr_)
     #define LAPACKormtr_ PETSCBLAS(ormtr, ORMTR)
   #endif
+  #if !defined(LAPACKsterf_)
+    #define LAPACKsterf_ PETSCBLAS(sterf, STERF)
+  #endif
+BLAS_EXTERN void LAPACKsterf_(const PetscBLASInt *, PetscReal *, PetscReal *, PetscBLASInt *);
 BLAS_EXTERN void LAPACKormtr_(const char *, const char *, const char *, const PetscBLASInt *, const PetscBLASInt *, const PetscScalar *, const PetscBLASInt *, const PetscScalar *, PetscScalar *, const PetscBLASInt *, PetscScalar *, const PetscBLASInt *, PetscBLASInt *);
+
+enum {
+  ROTATIONS = 25 /* rows for which LAPACK's stedc calls steqr */
+};
 
 PetscErrorCode AIJTCURitzCreate(AIJTCUBasis basis, PetscInt nx, PetscBool largest, AIJTCURitz *ritz)
 {
@@ -81,6 +89,95 @@ static PetscErrorCode AIJTCURitzCholesky(PetscInt n, PetscScalar *A, PetscInt ld
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscBool AIJTCURitzIsNaN(PetscInt n, const PetscScalar *x)
+{
+  PetscScalar sum = 0;
+
+  for (PetscInt i = 0; i < n; i++) sum += 0 * x[i]; /* of an infinite number, too */
+  return PetscIsNanScalar(sum);
+}
+
+/*
+   Eigenvalues of the tridiagonal matrix with diagonal d and r->beside, in d, and the first k eigenvectors in r->vectors:
+   by twisted factorizations (Parlett, Dhillon, Linear Algebra Appl. 267, 1997), all at once, so that divisions do not
+   wait for each other. Then they are made orthonormal. There is no care for eigenvalues that are very close. So good
+   says whether residuals are rounding, and the vectors were independent. If not, nothing has changed
+*/
+static PetscErrorCode AIJTCURitzTwisted(AIJTCURitz r, PetscInt n, PetscReal *d, PetscInt k, PetscBool *good)
+{
+  PetscScalar *const p = r->work, *const q = p + n * k, *const z = q + n * k; /* row by row */
+  PetscReal *const lambda = z + n * k, *const beside = lambda + n, *const least = beside + n, *const e = r->beside;
+  PetscBLASInt *twist = r->iwork, bn = (PetscBLASInt)n, info = 0;
+  PetscScalar  *V = r->vectors, *c = r->M[3];
+  PetscReal     norm = 0, tiny;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < n; i++) norm = PetscMax(norm, PetscAbsReal(d[i]) + (i ? PetscAbsReal(e[i - 1]) : 0) + (i < n - 1 ? PetscAbsReal(e[i]) : 0));
+  tiny = PETSC_MACHINE_EPSILON * PETSC_MACHINE_EPSILON * norm;
+  PetscCall(PetscArraycpy(lambda, d, n));
+  PetscCall(PetscArraycpy(beside, e, n - 1));
+  PetscCallBLAS("LAPACKsterf", LAPACKsterf_(&bn, lambda, beside, &info));
+  *good = (PetscBool)(!info && tiny > 0);
+  if (!*good) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt i = 0; i < n; i++) { /* pivots from above */
+    for (PetscInt j = 0; j < k; j++) {
+      const PetscScalar x = d[i] - lambda[j] - (i ? e[i - 1] * (e[i - 1] / p[(i - 1) * k + j]) : 0);
+
+      p[i * k + j] = PetscAbsScalar(x) > tiny ? x : tiny;
+    }
+  }
+  for (PetscInt i = n; i-- > 0;) { /* and from below */
+    for (PetscInt j = 0; j < k; j++) {
+      const PetscScalar x = d[i] - lambda[j] - (i < n - 1 ? e[i] * (e[i] / q[(i + 1) * k + j]) : 0);
+
+      q[i * k + j] = PetscAbsScalar(x) > tiny ? x : tiny;
+    }
+  }
+  for (PetscInt j = 0; j < k; j++) least[j] = PETSC_INFINITY;
+  for (PetscInt i = 0; i < n; i++) { /* they meet where the last one is least */
+    for (PetscInt j = 0; j < k; j++) {
+      const PetscReal x = PetscAbsScalar(p[i * k + j] + q[i * k + j] - (d[i] - lambda[j]));
+
+      twist[j] = x < least[j] ? (PetscBLASInt)i : twist[j];
+      least[j] = x < least[j] ? x : least[j];
+    }
+  }
+  for (PetscInt j = 0; j < k; j++) z[(n - 1) * k + j] = twist[j] == n - 1 ? 1 : 0;
+  for (PetscInt i = n - 1; i-- > 0;) {
+    for (PetscInt j = 0; j < k; j++) z[i * k + j] = i == twist[j] ? 1 : -e[i] / p[i * k + j] * z[(i + 1) * k + j];
+  }
+  for (PetscInt i = 1; i < n; i++) {
+    for (PetscInt j = 0; j < k; j++) z[i * k + j] = i > twist[j] ? -e[i - 1] / q[i * k + j] * z[(i - 1) * k + j] : z[i * k + j];
+  }
+  for (PetscInt j = 0; j < k; j++) {
+    PetscReal square = 0;
+
+    for (PetscInt i = 0; i < n; i++) square += PetscSqr(PetscRealPart(z[i * k + j]));
+    for (PetscInt i = 0; i < n; i++) V[j * n + i] = z[i * k + j] / PetscSqrtReal(square);
+  }
+  *good = (PetscBool)!AIJTCURitzIsNaN(n * k, V);
+  for (int twice = 0; twice < 2 && *good; twice++) {
+    PetscCall(AIJTCURitzGemm("TN", k, k, n, 1, V, n, V, n, 0, c, k));
+    PetscCall(AIJTCURitzCholesky(k, c, k, good));
+    for (PetscInt j = 0; j < k && *good; j++) *good = (PetscBool)(PetscRealPart(c[j * (k + 1)]) > (PetscReal)0.1);
+    if (*good) PetscCall(AIJTCURitzTrsm("RT", n, k, c, k, V, n));
+  }
+  for (PetscInt j = 0; j < k && *good; j++) { /* a Rayleigh quotient has less rounding than what sterf gives */
+    const PetscScalar *v    = V + j * n;
+    PetscReal          most = 0;
+
+    lambda[j] = 0;
+    for (PetscInt i = 0; i < n; i++) {
+      z[i] = d[i] * v[i] + (i ? e[i - 1] * v[i - 1] : 0) + (i < n - 1 ? e[i] * v[i + 1] : 0);
+      lambda[j] += v[i] * z[i];
+    }
+    for (PetscInt i = 0; i < n; i++) most = PetscMax(most, PetscAbsScalar(z[i] - lambda[j] * v[i]));
+    *good = (PetscBool)(most <= 16 * PETSC_MACHINE_EPSILON * norm); /* those of stedc are up to 7 */
+  }
+  if (*good) PetscCall(PetscArraycpy(d, lambda, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    All eigenvalues in ascending order, and the first nvectors eigenvectors in place of the first columns of A. This is
    syevd of LAPACK, but for vectors that nobody wants. The upper triangle is reduced: small numbers come first in A, and
@@ -89,25 +186,22 @@ static PetscErrorCode AIJTCURitzCholesky(PetscInt n, PetscScalar *A, PetscInt ld
 static PetscErrorCode AIJTCURitzEigen(AIJTCURitz r, PetscInt n, PetscScalar *A, PetscInt nvectors, PetscReal *values)
 {
   PetscBLASInt bn = (PetscBLASInt)n, bm = (PetscBLASInt)nvectors, lwork = (PetscBLASInt)r->lwork, liwork = (PetscBLASInt)r->liwork, info = 0;
+  PetscBool    solved = PETSC_FALSE;
 
   PetscFunctionBegin;
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallBLAS("LAPACKsytrd", LAPACKsytrd_("U", &bn, A, &bn, values, r->beside, r->tau, r->work, &lwork, &info));
   PetscCheck(!info, PETSC_COMM_SELF, PETSC_ERR_LIB, "Error in LAPACK subroutine sytrd: info=%" PetscBLASInt_FMT, info);
-  PetscCallBLAS("LAPACKstedc", LAPACKstedc_("I", &bn, values, r->beside, r->vectors, &bn, r->work, &lwork, r->iwork, &liwork, &info));
-  PetscCheck(!info, PETSC_COMM_SELF, PETSC_ERR_LIB, "Error in LAPACK subroutine stedc: info=%" PetscBLASInt_FMT, info);
+  /* Few vectors are had faster. stedc is as exact as can be where it works by rotations alone: it does for small ones */
+  if (n > ROTATIONS && 3 * nvectors <= n + 2) PetscCall(AIJTCURitzTwisted(r, n, values, nvectors, &solved));
+  if (!solved) {
+    PetscCallBLAS("LAPACKstedc", LAPACKstedc_("I", &bn, values, r->beside, r->vectors, &bn, r->work, &lwork, r->iwork, &liwork, &info));
+    PetscCheck(!info, PETSC_COMM_SELF, PETSC_ERR_LIB, "Error in LAPACK subroutine stedc: info=%" PetscBLASInt_FMT, info);
+  }
   PetscCallBLAS("LAPACKormtr", LAPACKormtr_("L", "U", "N", &bn, &bm, A, &bn, r->tau, r->vectors, &bn, r->work, &lwork, &info));
   PetscCheck(!info, PETSC_COMM_SELF, PETSC_ERR_LIB, "Error in LAPACK subroutine ormtr: info=%" PetscBLASInt_FMT, info);
   PetscCall(PetscArraycpy(A, r->vectors, n * nvectors));
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscBool AIJTCURitzIsNaN(PetscInt n, const PetscScalar *x)
-{
-  PetscScalar sum = 0;
-
-  for (PetscInt i = 0; i < n; i++) sum += 0 * x[i]; /* of an infinite number, too */
-  return PetscIsNanScalar(sum);
 }
 
 /* V is X alone, orthonormal, with X^T A X; C: coefficients of X by which these are Ritz vectors */

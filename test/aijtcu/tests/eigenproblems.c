@@ -63,7 +63,10 @@ static const Problem problems[] = {
   {"restart", "icc", GRID, NOTHING, 400, 10, 12, .restart = 0.5},
   {"no guards", "icc", GRID, NOTHING, 400, 10, 12, .restart = 1},
   {"exact values", "lu", GRID, NOTHING, 400, 6, .nev = 6, .tol = 1e-12},
-  {"many", "lu", GRID, MASS, 400, 8, .nev = 30}};
+  {"many", "lu", GRID, MASS, 400, 8, .nev = 30},
+  {"wide", "icc", PATH, LUMPED, 600, 24, .nev = 24},
+  {"wide, double", "icc", GRID, NOTHING, 900, 16, .nev = 16},
+  {"wide, clusters", "none", CLUSTERS, NOTHING, 420, 16, .nev = 14}};
 
 static PetscErrorCode SetRow(Mat A, PetscInt i, PetscInt n, const PetscInt at[], const PetscScalar v[], PetscReal scale)
 {
