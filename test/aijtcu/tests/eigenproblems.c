@@ -66,7 +66,8 @@ static const Problem problems[] = {
   {"many", "lu", GRID, MASS, 400, 8, .nev = 30},
   {"wide", "icc", PATH, LUMPED, 600, 24, .nev = 24},
   {"wide, double", "icc", GRID, NOTHING, 900, 16, .nev = 16},
-  {"wide, clusters", "none", CLUSTERS, NOTHING, 420, 16, .nev = 14}};
+  {"wide, clusters", "none", CLUSTERS, NOTHING, 420, 16, .nev = 14},
+  {"wide, triple", "lu", CUBE, NOTHING, 343, 17, .nev = 17, .tol = 1e-11}};
 
 static PetscErrorCode SetRow(Mat A, PetscInt i, PetscInt n, const PetscInt at[], const PetscScalar v[], PetscReal scale)
 {
