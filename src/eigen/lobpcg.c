@@ -418,6 +418,8 @@ static PetscErrorCode AIJTCULobpcgApply(AIJTCULobpcg *s)
   PetscCall(PCMatApply(s->pc, s->R, s->W));
   PetscCall(PCGetFailedReason(s->pc, &failed));
   PetscCall(MatFlag(s->W, failed));
+  st->ksp->its    = failed ? 0 : 1;
+  st->ksp->reason = failed ? KSP_DIVERGED_PC_FAILED : KSP_CONVERGED_ITS;
   PetscCall(PetscLogEventEnd(ST_MatSolve, st, s->R, s->W, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
