@@ -170,13 +170,10 @@ PETSC_EXTERN PetscErrorCode MatCreateSeqAIJWithArrays(MPI_Comm comm, PetscInt m,
   return failing ? PETSC_ERR_USER : (*next)(comm, m, n, i, j, a, A);
 }
 
-/* C = A B or A^T B, made by a new matrix whose halo has nothing yet */
-static PetscErrorCode Product(Problem *p, PetscBool transposed, Mat B, Mat C)
+/* C = A B or A^T B, set up anew */
+static PetscErrorCode ProductOf(Mat A, PetscBool transposed, Mat B, Mat C)
 {
-  Mat A;
-
   PetscFunctionBegin;
-  PetscCall(CreateA(p, &A));
   PetscCall(MatProductCreateWithMat(A, B, NULL, C));
   PetscCall(MatProductSetType(C, transposed ? MATPRODUCT_AtB : MATPRODUCT_AB));
   PetscCall(MatProductSetFromOptions(C));
@@ -184,6 +181,17 @@ static PetscErrorCode Product(Problem *p, PetscBool transposed, Mat B, Mat C)
   nsent = 0;
   PetscCall(MatProductNumeric(C));
   PetscCall(MatProductClear(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same with a new matrix, whose halo has nothing yet */
+static PetscErrorCode Product(Problem *p, PetscBool transposed, Mat B, Mat C)
+{
+  Mat A;
+
+  PetscFunctionBegin;
+  PetscCall(CreateA(p, &A));
+  PetscCall(ProductOf(A, transposed, B, C));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -224,6 +232,62 @@ static PetscErrorCode TestShort(Problem *p, PetscBool transposed)
   PetscCall(MatDestroy(&B));
   PetscCall(MatDestroy(&C));
   PetscCall(MatDestroy(&D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a product takes: messages, and products of blocks by bricks */
+typedef struct {
+  PetscInt   nsent;
+  PetscInt64 ntcu;
+} Taken;
+
+static PetscErrorCode Take(Mat A, PetscBool transposed, Mat B, Mat C, Taken *t)
+{
+  MatAIJTCUCounts before, after;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJTCUGetCounts(A, &before));
+  PetscCall(ProductOf(A, transposed, B, C));
+  PetscCall(MatAIJTCUGetCounts(A, &after));
+  *t = (Taken){nsent, after.tcu - before.tcu};
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Memory that was short once: some products are made without it, and then it is asked for again */
+static PetscErrorCode TestRefusalEnds(Problem *p, PetscBool transposed)
+{
+  enum {
+    MOST = 100
+  };
+  const size_t limits[] = {(size_t)-1, 3000, 0}; /* the first takes what it wants */
+  Taken        whole = {0}, t;
+  Mat          A, B, C;
+
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(limits); k++) {
+    PetscInt  n    = 0;
+    PetscBool same = PETSC_FALSE, refused = PETSC_FALSE;
+
+    PetscCall(CreateA(p, &A));
+    PetscCall(CreateB(p, 100, &B));
+    PetscCall(MatDuplicate(B, MAT_DO_NOT_COPY_VALUES, &C));
+    nrefused = 0;
+    if (rank == 1) most = limits[k];
+    PetscCall(Take(A, transposed, B, C, k ? &t : &whole));
+    most    = (size_t)-1;
+    refused = (PetscBool)(nrefused > 0);
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &refused, 1, MPI_C_BOOL, MPI_LOR, PETSC_COMM_WORLD));
+    for (; refused && !same && n < MOST; n++) {
+      PetscCall(Take(A, transposed, B, C, &t));
+      same = (PetscBool)(t.nsent == whole.nsent && t.ntcu == whole.ntcu);
+      PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &same, 1, MPI_C_BOOL, MPI_LAND, PETSC_COMM_WORLD));
+    }
+    if (refused && !same) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Limit %zu, %s: after %d products memory that is there again is not asked for\n", limits[k], transposed ? "A^T B" : "A B", MOST));
+    PetscCall(CheckEither(p, transposed, C, 1, "with memory again"));
+    PetscCall(MatDestroy(&C));
+    PetscCall(MatDestroy(&B));
+    PetscCall(MatDestroy(&A));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -382,6 +446,7 @@ int main(int argc, char **argv)
 #endif
   for (int transposed = 0; transposed < 2 && !aware; transposed++) {
     PetscCall(TestShort(&p, (PetscBool)transposed));
+    PetscCall(TestRefusalEnds(&p, (PetscBool)transposed));
     PetscCall(TestBound(&p, (PetscBool)transposed));
     PetscCall(TestColumnsOfBound(&p, (PetscBool)transposed));
     if (Rows(&p, 1)) PetscCall(TestSizes(&p, (PetscBool)transposed));
@@ -403,6 +468,11 @@ int main(int argc, char **argv)
       suffix: 1
       nsize: {{2 3}}
       args: -shape {{even ghosts order}}
+
+    test:
+      suffix: tcu
+      nsize: 2
+      args: -shape ghosts -mat_aijtcu_path tcu
 
     test:
       suffix: cuda
