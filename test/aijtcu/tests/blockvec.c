@@ -4,8 +4,10 @@ static char help[] = "Tests arithmetic with blocks against that of vectors, colu
   -widths <N,...>    : numbers of columns, one after the other with one context\n\
   -pad <n>           : rows beyond the last in the arrays of the blocks\n\n";
 
+#define _GNU_SOURCE /* RTLD_NEXT */
 #include <petscmat.h>
 #include <../src/block/blockvec.h>
+#include <dlfcn.h>
 
 #if AIJTCU_HAVE_BLOCK
 enum {
@@ -316,6 +318,37 @@ static PetscErrorCode TestContext(Test *t, Mat X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* By this a context finds out where a block is */
+static PetscBool failing;
+
+PETSC_EXTERN PetscErrorCode MatDenseGetArrayReadAndMemType(Mat X, const PetscScalar **x, PetscMemType *mem)
+{
+  static PetscErrorCode (*next)(Mat, const PetscScalar **, PetscMemType *);
+
+  if (!next) *(void **)&next = dlsym(RTLD_NEXT, "MatDenseGetArrayReadAndMemType");
+  return failing ? PETSC_ERR_USER : (*next)(X, x, mem);
+}
+
+/* An error of one process is one of all, and nobody waits. Then the context can be set up */
+static PetscErrorCode TestError(const Test *t, Mat X)
+{
+  PetscMPIInt    rank;
+  PetscBool      usable;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  failing = (PetscBool)!rank;
+  ierr    = AIJTCUBlockCtxSetUp(t->ctx, X, NSCALARS, &usable);
+  failing = PETSC_FALSE;
+  PetscCall(PetscPopErrorHandler());
+  if (ierr != (rank ? PETSC_ERR_LIB : PETSC_ERR_USER)) PetscCall(PetscPrintf(PETSC_COMM_SELF, "[%d] a block that one process cannot look at gives error %d\n", rank, (int)ierr));
+  PetscCall(AIJTCUBlockCtxSetUp(t->ctx, X, NSCALARS, &usable));
+  if (!usable) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "no context after an error\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode GetArray(Mat X, const PetscScalar **x, PetscInt *ld)
 {
   PetscFunctionBegin;
@@ -484,6 +517,7 @@ static PetscErrorCode TestWidth(Test *t)
     PetscCall(TestSquares(t, X[0], X[1], Y));
     PetscCall(TestScalars(t));
     PetscCall(TestContext(t, Y));
+    PetscCall(TestError(t, Y));
   }
   for (PetscInt i = 0; i < NX; i++) PetscCall(MatDestroy(&X[i]));
   PetscCall(MatDestroy(&Y));
@@ -526,7 +560,7 @@ int main(int argc, char **argv)
 /*TEST
 
   build:
-    requires: !complex
+    requires: !complex linux
 
   testset:
     output_file: output/empty.out
