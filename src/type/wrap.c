@@ -172,7 +172,8 @@ static PetscErrorCode MatBindToCPU_AIJTCU(Mat A, PetscBool flg)
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCall(AIJTCUUnwrapComposed(A)); /* the parent composes and removes these */
   AIJTCUCallParentOp(A, bindtocpu, A, flg);
-  if (!flg && plan->id.device) PetscCall(AIJTCUValuesToHost(A, PETSC_TRUE)); /* nobody has said that the host's are newer */
+  /* The host's values may be newer, and nothing says so */
+  if (!flg && plan->id.device) PetscCall(AIJTCUValuesToHost(A, PETSC_TRUE));
   PetscCall(AIJTCUWrapComposed(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
