@@ -379,7 +379,7 @@ int main(int argc, char **argv)
     suffix: on_cuda
     requires: cuda
     nsize: {{1 2}}
-    filter: sed -n "s|.*MatMult(): \([1-9][0-9]*\) of \1 by its kernels.*|all by its kernels|p; t; /^aijtcu: O/p"
+    filter: sed -n "s|.*MatMult(): \([1-9][0-9]*\) of \\1 by its kernels.*|all by its kernels|p; t; /^aijtcu: O/p"
     args: -solve -pc_type jacobi -mat_aijtcu_view_choice -use_gpu_aware_mpi 0
 
   testset: # whole blocks, and columns where there are monitors
