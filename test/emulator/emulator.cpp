@@ -2,6 +2,7 @@
    Thread blocks of fibers: see cuda_runtime.h.
 */
 #include "cuda_runtime.h"
+#include "attributes.h"
 
 #include <stdio.h>
 
@@ -24,7 +25,7 @@ enum {
   MOST_THREADS = 1024,
   STACK_BYTES  = 80 << 10, /* the first page is not mapped, so that a fiber which needs more is stopped */
   PAGE_BYTES   = 4 << 10,
-  SHARED_BYTES = EMULATED_ARCH >= 900 ? 227 << 10 : 163 << 10, /* the most that a thread block can have */
+  SHARED_BYTES = EmulatedAttribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, EMULATED_ARCH / 10), /* the most that a thread block can have */
   /*
      Number of places in which stacks begin, COLOR_BYTES apart. If all began in the same place, they would share a few
      lines of a cache
@@ -493,52 +494,18 @@ cudaError_t cudaMemGetInfo(size_t *unused, size_t *total) /* just enough for the
   return cudaSuccess;
 }
 
-/* An A100 or H100 with fewer multiprocessors, so that thread blocks that stay have more to do */
 cudaError_t cudaDeviceGetAttribute(int *x, cudaDeviceAttr attribute, int)
 {
-  const bool hopper = EMULATED_ARCH >= 900;
-
-  switch (attribute) {
-  case cudaDevAttrMultiProcessorCount:
-    *x = 3;
-    break;
-  case cudaDevAttrL2CacheSize:
-    *x = 40 << 20;
-    break;
-  case cudaDevAttrComputeCapabilityMajor:
-    *x = EMULATED_ARCH / 100;
-    break;
-  case cudaDevAttrComputeCapabilityMinor:
-    *x = EMULATED_ARCH / 10 % 10;
-    break;
-  case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
-    *x = hopper ? 228 << 10 : 164 << 10;
-    break;
-  case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-    *x = SHARED_BYTES;
-    break;
-  case cudaDevAttrReservedSharedMemoryPerBlock:
-    *x = 1 << 10;
-    break;
-  case cudaDevAttrMemoryClockRate:
-    *x = 1593000;
-    break;
-  case cudaDevAttrGlobalMemoryBusWidth:
-    *x = 5120;
-    break;
-  }
+  *x = attribute == cudaDevAttrMemoryClockRate ? 1593000 : EmulatedAttribute(attribute, EMULATED_ARCH / 10);
   return cudaSuccess;
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int)
 {
-  int bytes;
-
   snprintf(p->name, sizeof(p->name), "emulator");
   p->major                  = EMULATED_ARCH / 100;
   p->totalGlobalMem         = (size_t)1 << 30;
-  (void)cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0);
-  p->sharedMemPerBlockOptin = (size_t)bytes;
+  p->sharedMemPerBlockOptin = (size_t)EmulatedAttribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, EMULATED_ARCH / 10);
   return cudaSuccess;
 }
 #endif
