@@ -13,22 +13,31 @@ static char help[] = "What the first solve of a process takes more than the next
   #include <petscdevice_cuda.h>
 #endif
 
+typedef enum {
+  JACOBI,
+  GAMG,
+  NSOLVERS
+} SolverName;
+static const char *const solvers[] = {"cg-jacobi", "cg-gamg"};
+
 typedef struct {
-  char           type[64], csv[PETSC_MAX_PATH_LEN], commit[64];
-  PetscInt       columns;
-  PetscReal      scale;
-  PetscBool      device;
-  System         system;
-  Mat            A, B, X, C;
-  Vec            x, y;
-  KSP            jacobi, gamg;
+  char       type[64], csv[PETSC_MAX_PATH_LEN], commit[64];
+  PetscInt   columns;
+  PetscReal  scale;
+  PetscBool  device;
+  System     system;
+  Mat        A, B, X, C;
+  Vec        x, y;
+  KSP        ksp[NSOLVERS];
+  SolverName solver; /* of the step that is made */
 } Context;
 
 /* A step, which may be done again and does the same then */
 typedef struct {
   const char *name;
   PetscErrorCode (*f)(Context *);
-  PetscBool device; /* only where there is one */
+  PetscBool  device; /* only where there is one */
+  SolverName solver;
 } Step;
 
 /* Start CUDA, and find out whether there is a device */
@@ -167,66 +176,46 @@ static PetscErrorCode Product(Context *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SetUp(Context *c, const char name[], KSP *ksp)
+static PetscErrorCode SetUp(Context *c)
 {
   const Solver *solver;
   PetscReal     unused;
 
   PetscFunctionBegin;
-  PetscCall(KSPDestroy(ksp));
-  PetscCall(SolverFind(name, &solver));
-  PetscCall(SolverCreate(solver, c->A, ksp));
-  PetscCall(SolverSetUp(*ksp, &unused));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SetUpJacobi(Context *c)
-{
-  PetscFunctionBegin;
-  PetscCall(SetUp(c, "cg-jacobi", &c->jacobi));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SetUpGAMG(Context *c)
-{
-  PetscFunctionBegin;
-  PetscCall(SetUp(c, "cg-gamg", &c->gamg));
+  PetscCall(KSPDestroy(&c->ksp[c->solver]));
+  PetscCall(SolverFind(solvers[c->solver], &solver));
+  PetscCall(SolverCreate(solver, c->A, &c->ksp[c->solver]));
+  PetscCall(SolverSetUp(c->ksp[c->solver], &unused));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* One iteration, which uses all that a solve does */
 static PetscErrorCode Iterate(Context *c)
 {
+  const KSP ksp = c->ksp[c->solver];
   PetscReal rtol;
   PetscInt  most;
 
   PetscFunctionBegin;
-  PetscCall(KSPGetTolerances(c->jacobi, &rtol, NULL, NULL, &most));
-  PetscCall(KSPSetTolerances(c->jacobi, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 1));
-  PetscCall(KSPSetErrorIfNotConverged(c->jacobi, PETSC_FALSE));
-  PetscCall(KSPMatSolve(c->jacobi, c->B, c->X));
-  PetscCall(KSPSetTolerances(c->jacobi, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, most));
+  PetscCall(KSPGetTolerances(ksp, &rtol, NULL, NULL, &most));
+  PetscCall(KSPSetTolerances(ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 1));
+  PetscCall(KSPSetErrorIfNotConverged(ksp, PETSC_FALSE));
+  PetscCall(KSPMatSolve(ksp, c->B, c->X));
+  PetscCall(KSPSetTolerances(ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, most));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SolveJacobi(Context *c)
+static PetscErrorCode SolveBlock(Context *c)
 {
   PetscFunctionBegin;
-  PetscCall(KSPMatSolve(c->jacobi, c->B, c->X));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SolveGAMG(Context *c)
-{
-  PetscFunctionBegin;
-  PetscCall(KSPMatSolve(c->gamg, c->B, c->X));
+  PetscCall(KSPMatSolve(c->ksp[c->solver], c->B, c->X));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode SolveVector(Context *c)
 {
   PetscFunctionBegin;
-  PetscCall(KSPSolve(c->gamg, c->x, c->y));
+  PetscCall(KSPSolve(c->ksp[c->solver], c->x, c->y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -246,19 +235,18 @@ static const Step steps[] = {
   {"MatMult", OneVector, PETSC_FALSE},
   {"blocks", Blocks, PETSC_FALSE},
   {"MatMatMult", Product, PETSC_FALSE},
-  {"set-up cg-jacobi", SetUpJacobi, PETSC_FALSE},
-  {"KSPMatSolve cg-jacobi, one iteration", Iterate, PETSC_FALSE},
-  {"KSPMatSolve cg-jacobi", SolveJacobi, PETSC_FALSE},
-  {"set-up cg-gamg", SetUpGAMG, PETSC_FALSE},
-  {"KSPMatSolve cg-gamg", SolveGAMG, PETSC_FALSE},
-  {"KSPSolve cg-gamg", SolveVector, PETSC_FALSE}
-};
+  {"set-up cg-jacobi", SetUp, PETSC_FALSE, JACOBI},
+  {"KSPMatSolve cg-jacobi, one iteration", Iterate, PETSC_FALSE, JACOBI},
+  {"KSPMatSolve cg-jacobi", SolveBlock, PETSC_FALSE, JACOBI},
+  {"set-up cg-gamg", SetUp, PETSC_FALSE, GAMG},
+  {"KSPMatSolve cg-gamg", SolveBlock, PETSC_FALSE, GAMG},
+  {"KSPSolve cg-gamg", SolveVector, PETSC_FALSE, GAMG}};
 
 static PetscErrorCode GetOptions(Context *c)
 {
   PetscFunctionBegin;
   c->columns = 32;
-  c->scale = c->device ? 1 : (PetscReal)0.001;
+  c->scale   = c->device ? 1 : (PetscReal)0.001;
   PetscCall(PetscStrncpy(c->type, MATAIJTCU, sizeof(c->type)));
   PetscCall(PetscStrncpy(c->commit, "unknown", sizeof(c->commit)));
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "The first solve of a process", NULL);
@@ -307,6 +295,7 @@ static PetscErrorCode Run(const Step *step, Context *c, PetscReal *seconds)
   PetscFunctionBegin;
   PetscCall(Synchronize(c));
   PetscCall(PetscTime(&begin));
+  c->solver = step->solver;
   PetscCall((*step->f)(c));
   PetscCall(Synchronize(c));
   PetscCall(PetscTime(&end));
@@ -352,8 +341,7 @@ int main(int argc, char **args)
       if (!steps[k].device || c.device) PetscCall(AppendCSV(&c, steps[k].name, seconds[k]));
     }
   }
-  PetscCall(KSPDestroy(&c.jacobi));
-  PetscCall(KSPDestroy(&c.gamg));
+  for (int k = 0; k < NSOLVERS; k++) PetscCall(KSPDestroy(&c.ksp[k]));
   PetscCall(MatDestroy(&c.A));
   PetscCall(MatDestroy(&c.B));
   PetscCall(MatDestroy(&c.X));
