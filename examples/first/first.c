@@ -252,11 +252,13 @@ static PetscErrorCode GetOptions(Context *c)
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "The first solve of a process", NULL);
   PetscCall(ExampleOptionsText(PetscOptionsObject, "-mat_type", "The matrix type", c->type, sizeof(c->type), NULL));
   PetscCall(ExampleOptionsInt(PetscOptionsObject, "-columns", "Right-hand sides", 1, &c->columns));
-  PetscCall(ExampleOptionsReal(PetscOptionsObject, "-scale", "Rows by those of a full benchmark; default: 1 with a GPU, 0.001 without", &c->scale));
+  PetscCall(ExampleOptionsReal(PetscOptionsObject, "-scale",
+    "Rows by those of a full benchmark; default: 1 with a GPU, 0.001 without", &c->scale));
   PetscCall(ExampleOptionsText(PetscOptionsObject, "-csv", "File to append the results to", c->csv, sizeof(c->csv), NULL));
   PetscCall(ExampleOptionsText(PetscOptionsObject, "-commit", "What the table says of the version", c->commit, sizeof(c->commit), NULL));
   PetscOptionsEnd();
-  PetscCheck(c->scale > 0 && c->scale <= 16, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-scale %g: must be positive, and 16 at most", (double)c->scale);
+  PetscCheck(c->scale > 0 && c->scale <= 16, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE,
+    "-scale %g: must be positive, and 16 at most", (double)c->scale);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -282,8 +284,12 @@ static PetscErrorCode AppendCSV(const Context *c, const char name[], const Petsc
   PetscCall(ExampleCUDAVersion(A, cuda, sizeof(cuda)));
   PetscCall(ExampleMachine(A, machine, sizeof(machine)));
   PetscCall(MatDestroy(&A));
-  PetscCall(ExampleCSVOpen(PETSC_COMM_WORLD, c->csv, "step,type,rows,columns,first_s,again_s,module_loading,commit,petsc,cuda,machine", &fp));
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "\"%s\",%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%.5f,%.5f,%s,%s,%s,%s,\"%s\"\n", name, c->type, c->system.csr.n, c->columns, (double)seconds[0], (double)seconds[1], getenv("CUDA_MODULE_LOADING") ? getenv("CUDA_MODULE_LOADING") : "default", c->commit, petsc, cuda, machine));
+  PetscCall(ExampleCSVOpen(PETSC_COMM_WORLD, c->csv,
+    "step,type,rows,columns,first_s,again_s,module_loading,commit,petsc,cuda,machine", &fp));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp,
+    "\"%s\",%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%.5f,%.5f,%s,%s,%s,%s,\"%s\"\n", name, c->type, c->system.csr.n,
+    c->columns, (double)seconds[0], (double)seconds[1],
+    getenv("CUDA_MODULE_LOADING") ? getenv("CUDA_MODULE_LOADING") : "default", c->commit, petsc, cuda, machine));
   PetscCall(PetscFClose(PETSC_COMM_WORLD, fp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -310,7 +316,9 @@ static PetscErrorCode Prepare(Context *c)
   PetscCall(PetscDLLibraryRegister_petscaijtcu());
   PetscCall(GetOptions(c));
   PetscCall(SystemGenerate("elasticity", c->scale, 1, c->columns, &c->system));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %" PetscInt_FMT " rows, %" PetscInt_FMT " columns: seconds of the first time and the second\n", c->type, c->system.csr.n, c->columns));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+    "%s, %" PetscInt_FMT " rows, %" PetscInt_FMT " columns: seconds of the first time and the second\n", c->type,
+    c->system.csr.n, c->columns));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

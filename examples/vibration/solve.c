@@ -116,7 +116,8 @@ typedef struct {
   PetscReal negative;
 } Stagnation;
 
-static PetscErrorCode StagnationMonitor(EPS eps, PetscInt its, PetscInt nconv, PetscScalar *eigr, PetscScalar *eigi, PetscReal *errest, PetscInt nest, void *ctx)
+static PetscErrorCode StagnationMonitor(EPS eps, PetscInt its, PetscInt nconv, PetscScalar *eigr, PetscScalar *eigi,
+  PetscReal *errest, PetscInt nest, void *ctx)
 {
   Stagnation *s = (Stagnation *)ctx;
 
@@ -142,13 +143,15 @@ static PetscErrorCode StagnationMonitor(EPS eps, PetscInt its, PetscInt nconv, P
 
    Stop also at an eigenvalue below zero. The preconditioners here are for matrices that have none.
 */
-static PetscErrorCode StagnationTest(EPS eps, PetscInt its, PetscInt max_it, PetscInt nconv, PetscInt nev, EPSConvergedReason *reason, void *ctx)
+static PetscErrorCode StagnationTest(EPS eps, PetscInt its, PetscInt max_it, PetscInt nconv, PetscInt nev,
+  EPSConvergedReason *reason, void *ctx)
 {
   Stagnation *s = (Stagnation *)ctx;
 
   PetscFunctionBegin;
   PetscCall(EPSStoppingBasic(eps, its, max_it, nconv, nev, reason, NULL));
-  if (s->negative < 0 || (*reason == EPS_CONVERGED_ITERATING && nconv == s->converged && s->error > RISE * s->least)) *reason = EPS_DIVERGED_BREAKDOWN;
+  if (s->negative < 0 || (*reason == EPS_CONVERGED_ITERATING && nconv == s->converged &&
+    s->error > RISE * s->least)) *reason = EPS_DIVERGED_BREAKDOWN;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -157,7 +160,8 @@ typedef struct {
 } ProgressContext;
 
 /* Print a line when an eigenvalue has converged, and every few iterations */
-static PetscErrorCode Progress(EPS eps, PetscInt its, PetscInt nconv, PetscScalar *eigr, PetscScalar *eigi, PetscReal *errest, PetscInt nest, void *ctx)
+static PetscErrorCode Progress(EPS eps, PetscInt its, PetscInt nconv, PetscScalar *eigr, PetscScalar *eigi,
+  PetscReal *errest, PetscInt nest, void *ctx)
 {
   ProgressContext *last = (ProgressContext *)ctx;
   MPI_Comm         comm = PetscObjectComm((PetscObject)eps);
@@ -169,8 +173,10 @@ static PetscErrorCode Progress(EPS eps, PetscInt its, PetscInt nconv, PetscScala
   last->iteration = its;
   last->converged = nconv;
   PetscCall(EPSGetDimensions(eps, &nev, NULL, NULL));
-  PetscCall(PetscPrintf(comm, "  iteration %3" PetscInt_FMT ": converged %" PetscInt_FMT " of %" PetscInt_FMT, its, PetscMin(nconv, nev), nev));
-  if (nconv < PetscMin(nev, nest)) PetscCall(PetscPrintf(comm, ", next eigenvalue %.6g with residual %.1e", (double)PetscRealPart(eigr[nconv]), (double)errest[nconv]));
+  PetscCall(PetscPrintf(comm, "  iteration %3" PetscInt_FMT ": converged %" PetscInt_FMT " of %" PetscInt_FMT, its,
+    PetscMin(nconv, nev), nev));
+  if (nconv < PetscMin(nev, nest)) PetscCall(PetscPrintf(comm, ", next eigenvalue %.6g with residual %.1e",
+    (double)PetscRealPart(eigr[nconv]), (double)errest[nconv]));
   PetscCall(PetscPrintf(comm, "\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

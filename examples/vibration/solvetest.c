@@ -19,7 +19,8 @@ int main(int argc, char **args)
   PetscCall(BeamStiffness(PETSC_COMM_WORLD, &b, &K));
   PetscCall(BeamMass(PETSC_COMM_WORLD, &b, &M));
   PetscCall(Solve(&b, K, M, PETSC_TRUE, NULL, &eps, &s));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s\n", s.converged == s.wanted ? (s.rounded ? "converged but for rounding" : "converged") : (s.stagnated ? "stopped by rounding" : "not converged")));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s\n",
+    s.converged == s.wanted ? (s.rounded ? "converged but for rounding" : "converged") : (s.stagnated ? "stopped by rounding" : "not converged")));
   for (PetscInt i = 0; i < PetscMin(s.converged, 4); i++) {
     PetscScalar lambda;
     PetscReal   slender, shear, hertz;
@@ -27,7 +28,8 @@ int main(int argc, char **args)
     PetscCall(EPSGetEigenvalue(eps, i, &lambda, NULL));
     hertz = BeamFrequency(&b, PetscRealPart(lambda));
     BeamTheory(&b, motion[i], i / 2 + 1, &slender, &shear);
-    if (!(PetscAbsReal(hertz - shear) <= (PetscReal)1e-3 * shear)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "frequency %" PetscInt_FMT " is %g Hz, and %g Hz by beam theory\n", i + 1, (double)hertz, (double)shear));
+    if (!(PetscAbsReal(hertz - shear) <= (PetscReal)1e-3 * shear)) PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+      "frequency %" PetscInt_FMT " is %g Hz, and %g Hz by beam theory\n", i + 1, (double)hertz, (double)shear));
   }
   PetscCall(EPSDestroy(&eps));
   PetscCall(MatDestroy(&K));

@@ -162,7 +162,8 @@ static PetscErrorCode AIJTCUExchangeComposed(Mat A, PetscBool wrap)
     AIJTCUFn              now;
 
     if (!AIJTCUApplies(plan, composed->where)) continue;
-    PetscCall(PetscSNPrintf(key, sizeof(key), composed->format, composed->where & AIJTCU_BY_PARENT_TYPE ? plan->parent_type : prefix, prefix));
+    PetscCall(PetscSNPrintf(key, sizeof(key), composed->format,
+      composed->where & AIJTCU_BY_PARENT_TYPE ? plan->parent_type : prefix, prefix));
     PetscCall(PetscObjectQueryFunction((PetscObject)A, key, &now));
     if ((now == composed->own) == wrap || (wrap && !now && !(composed->where & AIJTCU_ADDED))) continue;
     if (wrap) plan->composed[which] = now;

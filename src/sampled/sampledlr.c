@@ -51,14 +51,16 @@ static PetscErrorCode AIJTCUSampledLRKeyGet(const AIJTCUSampledLR *lr, AIJTCUSam
 
 static PetscBool AIJTCUSampledLRKeyEqual(const AIJTCUSampledLRKey *a, const AIJTCUSampledLRKey *b)
 {
-  return (PetscBool)(AIJTCUPatternKeyEqual(&a->s.pattern, &b->s.pattern) && a->s.values == b->s.values && a->s.plan == b->s.plan && a->x == b->x && a->y == b->y);
+  return (PetscBool)(AIJTCUPatternKeyEqual(&a->s.pattern, &b->s.pattern) && a->s.values == b->s.values &&
+                     a->s.plan == b->s.plan && a->x == b->x && a->y == b->y);
 }
 
 /*
    Whether there are no values, or no pattern, of S, X and Y as they are, on one process at least. Local matrices may be
    written on one alone, and making the values is collective: so each use asks the others. Collective
 */
-static PetscErrorCode AIJTCUSampledLRIsStale(const AIJTCUSampledLR *lr, const AIJTCUSampledLRKey *now, PetscBool *values, PetscBool *pattern)
+static PetscErrorCode AIJTCUSampledLRIsStale(const AIJTCUSampledLR *lr, const AIJTCUSampledLRKey *now,
+  PetscBool *values, PetscBool *pattern)
 {
   PetscBool stale[2];
 
@@ -345,8 +347,9 @@ static PetscErrorCode MatDuplicate_SampledLR(Mat M, MatDuplicateOption op, Mat *
 
   `M` follows `S`, `X` and `Y`: after a change of these its next use makes the values anew with
   `MatSampledMatTransposeMult()`, where `S` is. They are kept until the next change, also of a local matrix that one
-  process writes alone. So `M` takes as much memory as a copy of `S`. A solver that was set up with `M` does not see such a change by itself: call `MatAssemblyBegin()` and
-  `MatAssemblyEnd()` with `M` after it, and its preconditioner is made anew.
+  process writes alone. So `M` takes as much memory as a copy of `S`. A solver that was set up with `M` does not see
+  such a change by itself: call `MatAssemblyBegin()` and `MatAssemblyEnd()` with `M` after it, and its preconditioner
+  is made anew.
 
   The first `MatMatMult()` after a change may do without the values: where a sequential `MATAIJTCU` and the dense
   matrices are on a device, and bricks suit, it is made in one pass, with up to 64 columns of `X` and of the other
@@ -382,7 +385,8 @@ static PetscErrorCode AIJTCUSampledLRContext(Mat M, AIJTCUSampledLR **lr)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)M, MATSHELL, &shell));
   if (shell) PetscCall(MatShellGetOperation(M, MATOP_MULT, &mult));
-  PetscCheck(mult == (PetscErrorCodeFn *)MatMult_SampledLR, PetscObjectComm((PetscObject)M), PETSC_ERR_ARG_WRONG, "The matrix must be one that MatCreateSampledLR() has made");
+  PetscCheck(mult == (PetscErrorCodeFn *)MatMult_SampledLR, PetscObjectComm((PetscObject)M), PETSC_ERR_ARG_WRONG,
+    "The matrix must be one that MatCreateSampledLR() has made");
   PetscCall(MatShellGetContext(M, lr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -73,7 +73,8 @@ static PetscErrorCode CheckColumn(Mat X, PetscInt j, Vec *x, const char what[])
   PetscCall(MatDenseGetColumnVecRead(X, j, &column));
   PetscCall(VecAXPY(*x, -1, column));
   PetscCall(VecNorm(*x, NORM_INFINITY, &error));
-  if (!(error <= 100 * PETSC_MACHINE_EPSILON)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: column %" PetscInt_FMT " is wrong by %g\n", what, j, (double)error));
+  if (!(error <= 100 * PETSC_MACHINE_EPSILON)) PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+    "%s: column %" PetscInt_FMT " is wrong by %g\n", what, j, (double)error));
   PetscCall(MatDenseRestoreColumnVecRead(X, j, &column));
   PetscCall(VecDestroy(x));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -279,7 +280,8 @@ static PetscErrorCode TestScalars(const Test *t)
   PetscCall(Coefficients(t, NX, 0, &coef));
   PetscCall(PetscMalloc1(t->N, &host));
   for (BlockScalarOp op = BLOCK_MULTIPLY; op <= BLOCK_SAME_SIGN; op++) {
-    PetscCall(AIJTCUBlockScalarOp(t->ctx, op, AIJTCUBlockScalars(t->ctx, 0), AIJTCUBlockScalars(t->ctx, NX), AIJTCUBlockScalars(t->ctx, 1), AIJTCUBlockScalars(t->ctx, 2)));
+    PetscCall(AIJTCUBlockScalarOp(t->ctx, op, AIJTCUBlockScalars(t->ctx, 0), AIJTCUBlockScalars(t->ctx, NX),
+      AIJTCUBlockScalars(t->ctx, 1), AIJTCUBlockScalars(t->ctx, 2)));
     PetscCall(AIJTCUBlockToHost(t->ctx, 1, AIJTCUBlockScalars(t->ctx, NX), host));
     for (PetscInt j = 0; j < t->N; j++) {
       const PetscScalar x = coef[t->N + j], y = coef[2 * t->N + j];
@@ -343,7 +345,8 @@ static PetscErrorCode TestError(const Test *t, Mat X)
   ierr    = AIJTCUBlockCtxSetUp(t->ctx, X, NSCALARS, &usable);
   failing = PETSC_FALSE;
   PetscCall(PetscPopErrorHandler());
-  if (ierr != (rank ? PETSC_ERR_LIB : PETSC_ERR_USER)) PetscCall(PetscPrintf(PETSC_COMM_SELF, "[%d] a block that one process cannot look at gives error %d\n", rank, (int)ierr));
+  if (ierr != (rank ? PETSC_ERR_LIB : PETSC_ERR_USER)) PetscCall(PetscPrintf(PETSC_COMM_SELF,
+    "[%d] a block that one process cannot look at gives error %d\n", rank, (int)ierr));
   PetscCall(AIJTCUBlockCtxSetUp(t->ctx, X, NSCALARS, &usable));
   if (!usable) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "no context after an error\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -392,7 +395,8 @@ static PetscErrorCode TestCombine(const Test *t, Mat X, Mat W, Mat Y0, Vec D, Pe
       error = PetscMax(error, PetscAbsScalar(sum - y[j * ldy + i]));
     }
   }
-  if (!(error <= 16 * N * PETSC_MACHINE_EPSILON)) PetscCall(PetscPrintf(PETSC_COMM_SELF, "combine: %" PetscInt_FMT " columns are wrong by %g\n", N, (double)error));
+  if (!(error <= 16 * N * PETSC_MACHINE_EPSILON)) PetscCall(PetscPrintf(PETSC_COMM_SELF,
+    "combine: %" PetscInt_FMT " columns are wrong by %g\n", N, (double)error));
   if (D) PetscCall(VecRestoreArrayRead(D, &d));
   PetscCall(MatDenseRestoreArrayRead(X, &x));
   PetscCall(MatDenseRestoreArrayRead(W, &w));
@@ -492,7 +496,8 @@ static PetscErrorCode TestSquares(const Test *t, Mat X, Mat W, Mat Y)
   }
   for (int scaled = 0; scaled < (AIJTCUBlockCtxCombines(t->ctx) ? 2 : 1); scaled++) {
     for (int k = 0; k < 3; k++) PetscCall(TestCombine(t, X, W, Y, scaled ? D : NULL, (PetscBool)(k == 1), k == 2 ? 2 : 1, K));
-    for (int kind = BLOCK_GRAM_PLAIN; kind <= BLOCK_GRAM_WITH_Y; kind++) PetscCall(TestGram(t, X, Y, scaled ? D : NULL, (BlockGramKind)kind, (PetscBool)scaled));
+    for (int kind = BLOCK_GRAM_PLAIN; kind <= BLOCK_GRAM_WITH_Y; kind++) PetscCall(TestGram(t, X, Y, scaled ? D : NULL,
+      (BlockGramKind)kind, (PetscBool)scaled));
   }
   PetscCall(VecDestroy(&D));
   PetscCall(PetscFree(K));

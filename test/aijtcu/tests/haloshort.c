@@ -1,6 +1,8 @@
-static char help[] = "Products A B and A^T B of a parallel MATAIJTCU where one process is short of memory or has an error, with sizes that do not fit, with operands that are\n\
-bound to the host, and with an MPI that takes memory of the device. Prints on error only. -shape: how rows and entries are shared between\n\
-processes. -dense_type: where dense matrices are; default: where A is. -aware: MPI takes memory of the device, by a stand-in for such an MPI.\n\n";
+static char help[] = "Products A B and A^T B of a parallel MATAIJTCU where one process is short of memory or has an error,\n\
+with sizes that do not fit, with operands that are bound to the host, and with an MPI that takes memory of the device.\n\
+Prints on error only. -shape: how rows and entries are shared between processes.\n\
+-dense_type: where dense matrices are; default: where A is.\n\
+-aware: MPI takes memory of the device, by a stand-in for such an MPI.\n\n";
 
 #define _GNU_SOURCE /* RTLD_NEXT */
 #include "haloproblem.h"
@@ -167,7 +169,8 @@ PETSC_EXTERN int MPI_Isend(const void *b, int n, MPI_Datatype t, int to, int tag
 /* What the library makes a transpose with. It can be made to fail on one process */
 static PetscBool failing;
 
-PETSC_EXTERN PetscErrorCode MatCreateSeqAIJWithArrays(MPI_Comm comm, PetscInt m, PetscInt n, PetscInt i[], PetscInt j[], PetscScalar a[], Mat *A)
+PETSC_EXTERN PetscErrorCode MatCreateSeqAIJWithArrays(MPI_Comm comm, PetscInt m, PetscInt n, PetscInt i[], PetscInt j[],
+  PetscScalar a[], Mat *A)
 {
   static PetscErrorCode (*next)(MPI_Comm, PetscInt, PetscInt, PetscInt[], PetscInt[], PetscScalar[], Mat *);
 
@@ -311,7 +314,9 @@ static PetscErrorCode TestRefusalEnds(Problem *p, PetscBool transposed)
       same = (PetscBool)(t.nsent == whole.nsent && t.ntcu == whole.ntcu);
       PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &same, 1, MPI_C_BOOL, MPI_LAND, PETSC_COMM_WORLD));
     }
-    if (refused && !same) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Limit %zu, %s: after %d products memory that is there again is not asked for\n", limits[k], transposed ? "A^T B" : "A B", MOST));
+    if (refused && !same) PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+      "Limit %zu, %s: after %d products memory that is there again is not asked for\n", limits[k],
+      transposed ? "A^T B" : "A B", MOST));
     PetscCall(CheckEither(p, transposed, C, 1, "with memory again"));
     PetscCall(MatDestroy(&C));
     PetscCall(MatDestroy(&B));
@@ -363,7 +368,8 @@ static PetscErrorCode TestError(Problem *p)
   ierr    = MatProductNumeric(C);
   failing = PETSC_FALSE;
   PetscCall(PetscPopErrorHandler());
-  if (ierr != (rank == 1 ? PETSC_ERR_USER : PETSC_ERR_LIB)) PetscCall(PetscPrintf(PETSC_COMM_SELF, "[%d] no transpose on one process: error %d\n", rank, (int)ierr));
+  if (ierr != (rank == 1 ? PETSC_ERR_USER : PETSC_ERR_LIB)) PetscCall(PetscPrintf(PETSC_COMM_SELF,
+    "[%d] no transpose on one process: error %d\n", rank, (int)ierr));
   PetscCall(MatProductNumeric(C));
   PetscCall(CheckEither(p, PETSC_TRUE, C, 1, "after an error"));
   PetscCall(MatDestroy(&C));
@@ -407,7 +413,8 @@ static PetscErrorCode TestErrorInPieces(Problem *p, PetscBool transposed)
     PetscCall(PetscPopErrorHandler());
     most = (size_t)-1;
     if (n < 3) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: there were no pieces\n", transposed ? "A^T B" : "A B"));
-    if (rank == 1 ? ierr != PETSC_ERR_USER : ierr && ierr != PETSC_ERR_LIB) PetscCall(PetscPrintf(PETSC_COMM_SELF, "[%d] an error in a piece of one process: error %d\n", rank, (int)ierr));
+    if (rank == 1 ? ierr != PETSC_ERR_USER : ierr && ierr != PETSC_ERR_LIB) PetscCall(PetscPrintf(PETSC_COMM_SELF,
+      "[%d] an error in a piece of one process: error %d\n", rank, (int)ierr));
     PetscCall(MatProductNumeric(C));
     PetscCall(CheckEither(p, transposed, C, 1, "after an error in a piece"));
     PetscCall(MatDestroy(&C));

@@ -34,7 +34,8 @@ static const Case cases[] = {
   {.name = "more than blocks", .conv = EPS_CONV_REL, .tol = 1e-6, .most = 900, .nev = 8, .block = 3},
   {.name = "default block", .conv = EPS_CONV_REL, .tol = 1e-6, .most = 900, .nev = 5, .block = PETSC_DECIDE}};
 
-static PetscErrorCode Monitor(EPS eps, PetscInt its, PetscInt nconv, PetscScalar *eigr, PetscScalar *eigi, PetscReal *errest, PetscInt nest, void *ctx)
+static PetscErrorCode Monitor(EPS eps, PetscInt its, PetscInt nconv, PetscScalar *eigr, PetscScalar *eigi,
+  PetscReal *errest, PetscInt nest, void *ctx)
 {
   Told *told = (Told *)ctx;
 

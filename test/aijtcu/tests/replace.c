@@ -70,7 +70,8 @@ static PetscErrorCode Make(MatType type, PetscBool options, PetscBool ours, cons
   PetscCall(MatNorm(D, NORM_FROBENIUS, &size));
   PetscCall(MatAXPY(D, -1, C, SAME_NONZERO_PATTERN));
   PetscCall(MatNorm(D, NORM_FROBENIUS, &norm));
-  if (norm > 100 * PETSC_MACHINE_EPSILON * size) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: a wrong product, by %g\n", what, (double)norm));
+  if (norm > 100 * PETSC_MACHINE_EPSILON * size) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: a wrong product, by %g\n",
+    what, (double)norm));
   PetscCall(MatDestroy(&D));
   PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &D));
   PetscCall(Expect(D, ours, "a copy"));
@@ -111,7 +112,8 @@ static PetscErrorCode Solve(void)
   PetscReal norm, size;
 
   PetscFunctionBegin;
-  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 9, 9, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, &da));
+  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 9, 9, PETSC_DECIDE,
+    PETSC_DECIDE, 1, 1, NULL, NULL, &da));
   PetscCall(DMSetUp(da));
   PetscCall(DMCreateMatrix(da, &A));
   PetscCall(Expect(A, aij, "DMCreateMatrix()"));

@@ -82,7 +82,8 @@ static PetscErrorCode Near(Mat A, Mat B, const char what[])
   PetscCall(MatNorm(D, NORM_FROBENIUS, &size));
   PetscCall(MatAXPY(D, -1, B, SAME_NONZERO_PATTERN));
   PetscCall(MatNorm(D, NORM_FROBENIUS, &norm));
-  if (norm > 50 * PETSC_MACHINE_EPSILON * size || size == 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: differs by %g of %g\n", what, (double)norm, (double)size));
+  if (norm > 50 * PETSC_MACHINE_EPSILON * size || size == 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+    "%s: differs by %g of %g\n", what, (double)norm, (double)size));
   PetscCall(MatDestroy(&D));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -116,14 +117,16 @@ static PetscErrorCode Check(Mat M, Mat E, Mat Z)
   PetscCall(VecNorm(wanted, NORM_2, &size));
   PetscCall(VecAXPY(y, -1, wanted));
   PetscCall(VecNorm(y, NORM_2, &norm));
-  if (norm > 50 * PETSC_MACHINE_EPSILON * size) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "MatMult() differs by %g of %g\n", (double)norm, (double)size));
+  if (norm > 50 * PETSC_MACHINE_EPSILON * size) PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+    "MatMult() differs by %g of %g\n", (double)norm, (double)size));
   PetscCall(VecDuplicate(x, &back));
   PetscCall(MatMultTranspose(M, wanted, x));
   PetscCall(MatMultTranspose(E, wanted, back));
   PetscCall(VecNorm(back, NORM_2, &size));
   PetscCall(VecAXPY(x, -1, back));
   PetscCall(VecNorm(x, NORM_2, &norm));
-  if (norm > 50 * PETSC_MACHINE_EPSILON * size) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "MatMultTranspose() differs by %g of %g\n", (double)norm, (double)size));
+  if (norm > 50 * PETSC_MACHINE_EPSILON * size) PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+    "MatMultTranspose() differs by %g of %g\n", (double)norm, (double)size));
   PetscCall(VecDestroy(&back));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
@@ -154,7 +157,8 @@ static PetscErrorCode Solve(Mat M, PCType type)
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(VecShift(x, -1));
   PetscCall(VecNorm(x, NORM_INFINITY, &error));
-  if (reason < 0 || error > 1e-2) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "solve with %s: %s, error %g\n", type, KSPConvergedReasons[reason], (double)error));
+  if (reason < 0 || error > 1e-2) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "solve with %s: %s, error %g\n", type,
+    KSPConvergedReasons[reason], (double)error));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
@@ -172,7 +176,8 @@ static PetscErrorCode CheckFused(Mat S, PetscInt expected)
   if (!set) PetscFunctionReturn(PETSC_SUCCESS);
   if (!fused) expected = 0;
   PetscCall(MatAIJTCUGetCounts(S, &counts));
-  if (counts.fused != expected) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%" PetscInt64_FMT " products in one pass, not %" PetscInt_FMT "\n", counts.fused, expected));
+  if (counts.fused != expected) PetscCall(PetscPrintf(PETSC_COMM_SELF,
+    "%" PetscInt64_FMT " products in one pass, not %" PetscInt_FMT "\n", counts.fused, expected));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -321,7 +326,8 @@ int main(int argc, char **argv)
   PetscCall(Dense(type, 5, 2, &Z));
   PetscCall(CheckTransposed(S, X, Y, Z));
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-  if (MatCreateSampledLR(S, X, Z, PETSC_TRUE, &M) != PETSC_ERR_ARG_SIZ || M) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "operands that do not fit are no error\n"));
+  if (MatCreateSampledLR(S, X, Z, PETSC_TRUE, &M) != PETSC_ERR_ARG_SIZ || M) PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+    "operands that do not fit are no error\n"));
   PetscCall(PetscPopErrorHandler());
   PetscCall(MatCreateSampledLR(S, X, Y, PETSC_TRUE, &M));
   for (PetscInt round = 0; round < 2; round++) { /* another X the second time */
