@@ -349,6 +349,15 @@ static PetscErrorCode RunMatrix(Run *r, PetscInt *wrong)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Values get imaginary parts where scalars are complex */
+static void MakeComplex(GenerateCSR *csr)
+{
+  if (!PetscDefined(USE_COMPLEX)) return;
+  for (PetscInt row = 0; row < csr->m; row++) {
+    for (PetscInt k = csr->i[row]; k < csr->i[row + 1]; k++) csr->a[k] = PetscCMPLX(PetscRealPart(csr->a[k]), GenerateValue(csr->j[k], row));
+  }
+}
+
 int main(int argc, char **args)
 {
   PetscMPIInt size;
@@ -383,6 +392,7 @@ int main(int argc, char **args)
     if (k < o.families) {
       r.name = o.family[k];
       PetscCall(FamilyRows(r.name, o.scale, &r.csr));
+      MakeComplex(&r.csr);
     } else {
       char *base = strrchr(o.file[k - o.families], '/');
 

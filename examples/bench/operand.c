@@ -28,7 +28,7 @@ PetscErrorCode OperandReserve(Operand *o, PetscInt rows, PetscInt N)
   PetscCall(VecSet(o->all, 0));
   if (!o->filled) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecGetArrayWrite(o->all, &x));
-  for (PetscInt k = 0; k < size; k++) x[k] = (PetscScalar)OperandValue(o->which, k);
+  for (PetscInt k = 0; k < size; k++) x[k] = OperandEntry(o->which, k);
   PetscCall(VecRestoreArrayWrite(o->all, &x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

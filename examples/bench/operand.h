@@ -28,3 +28,9 @@ static inline double OperandValue(PetscInt which, PetscInt64 k)
   z = (z ^ (z >> 32)) * 0xD6E8FEB86659FD93u;
   return (double)(PetscInt64)(z ^ (z >> 32)) / 9223372036854775808.0;
 }
+
+/* The entry. A complex one has an imaginary part of its own */
+static inline PetscScalar OperandEntry(PetscInt which, PetscInt64 k)
+{
+  return PetscCMPLX((PetscReal)OperandValue(which, k), PetscDefined(USE_COMPLEX) ? (PetscReal)OperandValue(which + 1000, k) : 0);
+}

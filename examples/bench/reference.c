@@ -24,14 +24,16 @@ PetscErrorCode ReferenceCreate(const GenerateCSR *csr, Reference *r)
 }
 
 /* x y for row i of operand number x and row j of B, with k columns, and |x| |y| */
-static void Sample(const GenerateCSR *csr, PetscInt x, PetscInt k, PetscInt i, PetscInt j, long double *sum, long double *size)
+static void Sample(const GenerateCSR *csr, PetscInt x, PetscInt k, PetscInt i, PetscInt j, long double *re, long double *im, long double *size)
 {
-  *sum = *size = 0;
+  *re = *im = *size = 0;
   for (PetscInt l = 0; l < k; l++) {
-    const long double term = (long double)(PetscReal)OperandValue(x, i + (PetscInt64)l * csr->m) * (PetscReal)OperandValue(0, j + (PetscInt64)l * csr->n);
+    const PetscScalar a   = OperandEntry(x, i + (PetscInt64)l * csr->m), b = OperandEntry(0, j + (PetscInt64)l * csr->n);
+    const long double are = PetscRealPart(a), aim = PetscImaginaryPart(a), bre = PetscRealPart(b), bim = PetscImaginaryPart(b);
 
-    *sum += term;
-    *size += term < 0 ? -term : term;
+    *re += are * bre - aim * bim;
+    *im += are * bim + aim * bre;
+    *size += (long double)PetscAbsScalar(a) * PetscAbsScalar(b);
   }
 }
 
@@ -53,14 +55,14 @@ static PetscErrorCode SetColumns(Reference *r, PetscInt x, PetscInt z, PetscInt 
     for (PetscInt e = csr->i[r->row[k]]; e < csr->i[r->row[k] + 1]; e++) {
       long double re = PetscRealPart(csr->a[e]), im = PetscImaginaryPart(csr->a[e]), size = PetscAbsScalar(csr->a[e]);
 
-      if (x) Sample(csr, x, N, r->row[k], csr->j[e], &re, &size);
-      if (x) im = 0;
+      if (x) Sample(csr, x, N, r->row[k], csr->j[e], &re, &im, &size);
       for (PetscInt c = 0; c < r->N; c++) {
-        const long double b = (PetscReal)OperandValue(z, csr->j[e] + (PetscInt64)(r->first + c) * csr->n);
+        const PetscScalar b  = OperandEntry(z, csr->j[e] + (PetscInt64)(r->first + c) * csr->n);
+        const long double bre = PetscRealPart(b), bim = PetscImaginaryPart(b);
 
-        r->re[c * r->n + k] += re * b;
-        r->im[c * r->n + k] += im * b;
-        r->scale[c * r->n + k] += size * (b < 0 ? -b : b);
+        r->re[c * r->n + k] += re * bre - im * bim;
+        r->im[c * r->n + k] += re * bim + im * bre;
+        r->scale[c * r->n + k] += size * PetscAbsScalar(b);
       }
     }
   }
@@ -111,10 +113,10 @@ PetscErrorCode ReferenceSampledError(const Reference *r, PetscInt x, PetscInt N,
     const PetscInt begin = csr->i[r->row[k]], end = csr->i[r->row[k] + 1], step = (end - begin) / ENTRIES + 1;
 
     for (PetscInt e = begin; e < end; e += step) {
-      long double sum, size;
+      long double re, im, size;
 
-      Sample(csr, x, N, r->row[k], csr->j[e], &sum, &size);
-      Larger(c[e], sum, 0, size, error);
+      Sample(csr, x, N, r->row[k], csr->j[e], &re, &im, &size);
+      Larger(c[e], re, im, size, error);
     }
   }
   PetscCall(MatSeqAIJRestoreArrayRead(C, &c));
