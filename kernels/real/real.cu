@@ -88,3 +88,11 @@ HrpbError ComplexTakeDevice(int64_t nnz, const HrpbInt *map, const HrpbScalar *v
   HrpbCall(HrpbLaunch(TakePairs, HrpbGrid(nnz, HRPB_THREADS), HRPB_THREADS, 0, stream, nnz, map, (const Pair<HrpbScalar> *)values, (Pair<HrpbScalar> *)to));
   return HRPB_SUCCESS;
 }
+
+extern "C" const SpmmKernel SpmmVectorCsrPairs, SpmmVectorBinsPairs;
+
+const SpmmKernel *ComplexVectorKernel(const VectorPlan *v)
+{
+  if (v->lanes) return &SpmmVectorCsrPairs;
+  return v->order && !v->blocks ? &SpmmVectorBinsPairs : NULL;
+}

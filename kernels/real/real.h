@@ -13,7 +13,7 @@
 */
 #pragma once
 
-#include "../format/hrpbdevice.h"
+#include "../spmm.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -39,6 +39,13 @@ HrpbError ComplexValuesDevice(int64_t nrows, int64_t nnz, const HrpbInt *rowptr,
 /* CsrTakeHost() and CsrTakeDevice() (csr/transpose.h) for complex numbers */
 void      ComplexTakeHost(int64_t nnz, const HrpbInt *map, const HrpbScalar *values, HrpbScalar *to);
 HrpbError ComplexTakeDevice(int64_t nnz, const HrpbInt *map, const HrpbScalar *values, HrpbScalar *to, HrpbStream stream);
+
+/*
+   For one vector the real matrix is too much to read: a kernel for SPMM_OP_VECTOR that reads the complex one. Its arrays
+   and operands are pairs of scalars, and nrows, ncols, leading dimensions and the VectorPlan count complex numbers. NULL
+   where there is none for such a plan. It is not in the table of kernels: nothing chooses between these and others
+*/
+const SpmmKernel *ComplexVectorKernel(const VectorPlan *);
 
 #ifdef __cplusplus
 }

@@ -15,7 +15,7 @@ enum {
   TURNS = 2 /* entries of a lane that are on their way together */
 };
 
-template <int BIN> static __device__ __forceinline__ void MultiplyBin(const VectorProduct &a, const Bins &bins, int32_t block)
+template <int BIN, typename Number> static __device__ __forceinline__ void MultiplyBin(const VectorProductWith<Number> &a, const Bins &bins, int32_t block)
 {
   constexpr int    LANES  = 1 << BIN;
   const int64_t    i      = bins.row[BIN] + ((int64_t)(block - bins.block[BIN]) * VECTOR_THREADS + threadIdx.x) / LANES;
@@ -23,29 +23,29 @@ template <int BIN> static __device__ __forceinline__ void MultiplyBin(const Vect
   const int32_t    row    = is ? __ldg(a.order + i) : 0;
   const HrpbInt    begin  = is ? __ldg(a.rowptr + row) : 0;
   const int32_t    length = is ? (int32_t)(__ldg(a.rowptr + row + 1) - begin) : 0;
-  const HrpbScalar sum    = HrpbSumOfLanes<LANES>(VectorSumOfLane<LANES, TURNS>(a.colidx + begin, a.values + begin, length, a.x, threadIdx.x % LANES));
+  const Number     sum    = VectorSumOfLanes<LANES>(VectorSumOfLane<LANES, TURNS>(a.colidx + begin, a.values + begin, length, a.x, threadIdx.x % LANES));
 
   if (is && threadIdx.x % LANES == 0) VectorStore(a, row, sum);
 }
 
-static __global__ void __launch_bounds__(VECTOR_THREADS, 8) VectorBins(const __grid_constant__ VectorProduct a, const __grid_constant__ Bins bins)
+template <typename Number> static __global__ void __launch_bounds__(VECTOR_THREADS, sizeof(Number) == 16 ? 6 : 8) VectorBins(const __grid_constant__ VectorProductWith<Number> a, const __grid_constant__ Bins bins)
 {
   const int32_t block = (int32_t)blockIdx.x - a.nparts;
 
   if (VectorHasLongRows(a, block)) return;
-  if (block < bins.block[1]) MultiplyBin<0>(a, bins, block);
-  else if (block < bins.block[2]) MultiplyBin<1>(a, bins, block);
-  else if (block < bins.block[3]) MultiplyBin<2>(a, bins, block);
-  else if (block < bins.block[4]) MultiplyBin<3>(a, bins, block);
-  else if (block < bins.block[5]) MultiplyBin<4>(a, bins, block);
-  else MultiplyBin<5>(a, bins, block);
+  if (block < bins.block[1]) MultiplyBin<0, Number>(a, bins, block);
+  else if (block < bins.block[2]) MultiplyBin<1, Number>(a, bins, block);
+  else if (block < bins.block[3]) MultiplyBin<2, Number>(a, bins, block);
+  else if (block < bins.block[4]) MultiplyBin<3, Number>(a, bins, block);
+  else if (block < bins.block[5]) MultiplyBin<4, Number>(a, bins, block);
+  else MultiplyBin<5, Number>(a, bins, block);
 }
 
-static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
+template <typename Number> static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
 {
-  VectorProduct p;
-  Bins          bins;
-  int32_t       blocks = 0;
+  VectorProductWith<Number> p;
+  Bins                      bins;
+  int32_t                   blocks = 0;
 
   HrpbCall(VectorProductOf(A, o, work, &p));
   bins.row[0] = 0;
@@ -56,7 +56,7 @@ static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *work, Hrp
     bins.row[bin + 1] = bins.row[bin] + rows;
     blocks += rows / per_block + (rows % per_block > 0);
   }
-  return VectorLaunch(VectorBins, &p, blocks, stream, bins);
+  return VectorLaunch(VectorBins<Number>, &p, blocks, stream, bins);
 }
 
 static bool Takes(const SpmmFacts *facts, const HrpbParams *, const SpmmOperands *o, const SpmmDevice *)
@@ -71,5 +71,15 @@ SPMM_KERNEL(SpmmVectorBins) = {
   .format = SPMM_CSR,
   .takes  = Takes,
   .work   = VectorWork,
-  .run    = Run
+  .run    = Run<HrpbScalar>
+};
+
+SPMM_KERNEL(SpmmVectorBinsPairs) = {
+  .name   = "vector-bins-complex",
+  .what   = "CSR times one vector of complex numbers, rows sorted by their length",
+  .op     = SPMM_OP_VECTOR,
+  .format = SPMM_CSR,
+  .takes  = Takes,
+  .work   = VectorPairWork,
+  .run    = Run<VectorPair>
 };

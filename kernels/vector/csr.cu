@@ -11,14 +11,15 @@ enum {
    As many thread blocks on a multiprocessor as leave each registers for its reads. Without that number the compiler
    takes few registers, and has reads wait for each other
 */
-static __host__ __device__ constexpr int BlocksOf(int turns, bool is_short)
+static __host__ __device__ constexpr int BlocksOf(int turns, bool is_short, size_t number = sizeof(HrpbScalar))
 {
+  if (number == 16) return turns == 2 ? 6 : 4;
   if (turns == 2) return 8;
-  if (sizeof(HrpbScalar) == 8) return turns == 4 ? 6 : 4;
+  if (number == 8) return turns == 4 ? 6 : 4;
   return turns == 4 ? (is_short ? 8 : 6) : (is_short ? 6 : 5);
 }
 
-template <int LANES, int TURNS, bool SHORT> static __global__ void __launch_bounds__(VECTOR_THREADS, BlocksOf(TURNS, SHORT)) VectorCsr(const __grid_constant__ VectorProduct a)
+template <int LANES, int TURNS, bool SHORT, typename Number> static __global__ void __launch_bounds__(VECTOR_THREADS, BlocksOf(TURNS, SHORT, sizeof(Number))) VectorCsr(const __grid_constant__ VectorProductWith<Number> a)
 {
   const uint32_t row  = (blockIdx.x - a.nparts) * (VECTOR_THREADS / LANES) + threadIdx.x / LANES;
   const int32_t  lane = threadIdx.x % LANES;
@@ -29,15 +30,15 @@ template <int LANES, int TURNS, bool SHORT> static __global__ void __launch_boun
   const int32_t length = row < a.nrows ? (int32_t)(__ldg(a.rowptr + row + 1) - begin) : 0;
   const bool    whole  = length <= a.long_entries;
   const int32_t base   = SHORT && row < a.nrows ? __ldg(a.bases + row / VECTOR_GROUP) : -1;
-  HrpbScalar    sum;
+  Number        sum;
 
   if (SHORT && base >= 0) sum = VectorSumOfLane<LANES, TURNS>(a.columns + begin, a.values + begin, whole ? length : 0, a.x + base, lane);
   else sum = VectorSumOfLane<LANES, TURNS>(a.colidx + begin, a.values + begin, whole ? length : 0, a.x, lane);
-  sum = HrpbSumOfLanes<LANES>(sum);
+  sum = VectorSumOfLanes<LANES>(sum);
   if (row < a.nrows && whole && lane == 0) VectorStore(a, (int32_t)row, sum);
 }
 
-static __global__ void __launch_bounds__(VECTOR_THREADS, BlocksOf(VECTOR_PART_TURNS, false)) MultiplyParts(const __grid_constant__ VectorProduct a)
+template <typename Number> static __global__ void __launch_bounds__(VECTOR_THREADS, BlocksOf(VECTOR_PART_TURNS, false, sizeof(Number))) MultiplyParts(const __grid_constant__ VectorProductWith<Number> a)
 {
   HrpbLetNextKernelCome();
   VectorMultiplyPart(a, blockIdx.x);
@@ -45,7 +46,13 @@ static __global__ void __launch_bounds__(VECTOR_THREADS, BlocksOf(VECTOR_PART_TU
 
 HrpbError VectorMultiplyParts(const VectorProduct *p, cudaStream_t stream)
 {
-  HrpbCall(HrpbLaunch(MultiplyParts, p->nparts, VECTOR_THREADS, 0, stream, *p));
+  HrpbCall(HrpbLaunch(MultiplyParts<HrpbScalar>, p->nparts, VECTOR_THREADS, 0, stream, *p));
+  return HRPB_SUCCESS;
+}
+
+HrpbError VectorMultiplyParts(const VectorPairProduct *p, cudaStream_t stream)
+{
+  HrpbCall(HrpbLaunch(MultiplyParts<VectorPair>, p->nparts, VECTOR_THREADS, 0, stream, *p));
   return HRPB_SUCCESS;
 }
 
@@ -60,30 +67,48 @@ HrpbError VectorWork(const SpmmMatrix *A, const SpmmOperands *, size_t *bytes)
   return HRPB_SUCCESS;
 }
 
-HrpbError VectorProductOf(const SpmmMatrix *A, const SpmmOperands *o, void *work, VectorProduct *p)
+HrpbError VectorPairWork(const SpmmMatrix *A, const SpmmOperands *o, size_t *bytes)
+{
+  const HrpbError err = VectorWork(A, o, bytes);
+
+  *bytes *= 2;
+  return err;
+}
+
+template <typename Number> static HrpbError ProductOf(const SpmmMatrix *A, const SpmmOperands *o, void *work, VectorProductWith<Number> *p)
 {
   const VectorPlan *v = A->vector;
 
   if (!VectorTakes(o)) return HRPB_ERR_UNSUPPORTED;
-  *p = {A->rowptr, A->colidx, A->values, o->X.array, o->update == SPMM_ADD ? o->Y0.array : NULL, o->Y.array, (HrpbScalar *)work, (const VectorPart *)v->parts, (const VectorLongRow *)v->long_rows, (const int32_t *)v->nodes, (const int32_t *)v->order, (const int32_t *)v->bases, v->columns ? (const uint16_t *)v->columns - v->first : NULL, (const VectorBlock *)v->blocks, (const uint8_t *)v->places, v->nrows, v->nnodes, v->nlong, v->long_entries, v->nparts, 0};
+  *p = {A->rowptr, A->colidx, (const Number *)A->values, (const Number *)o->X.array, o->update == SPMM_ADD ? (const Number *)o->Y0.array : NULL, (Number *)o->Y.array, (Number *)work, (const VectorPart *)v->parts, (const VectorLongRow *)v->long_rows, (const int32_t *)v->nodes, (const int32_t *)v->order, (const int32_t *)v->bases, v->columns ? (const uint16_t *)v->columns - v->first : NULL, (const VectorBlock *)v->blocks, (const uint8_t *)v->places, v->nrows, v->nnodes, v->nlong, v->long_entries, v->nparts, 0};
   return HRPB_SUCCESS;
 }
 
-template <int LANES, bool SHORT> static HrpbError Launch(VectorProduct *p, int32_t turns, cudaStream_t stream)
+HrpbError VectorProductOf(const SpmmMatrix *A, const SpmmOperands *o, void *work, VectorProduct *p)
 {
-  auto kernel = turns == 2 ? VectorCsr<LANES, 2, SHORT> : VectorCsr<LANES, 4, SHORT>;
+  return ProductOf(A, o, work, p);
+}
 
-  if constexpr (LANES <= MOST_LANES_OF_8) {
-    if (turns == 8) kernel = VectorCsr<LANES, 8, SHORT>;
+HrpbError VectorProductOf(const SpmmMatrix *A, const SpmmOperands *o, void *work, VectorPairProduct *p)
+{
+  return ProductOf(A, o, work, p);
+}
+
+template <int LANES, bool SHORT, typename Number> static HrpbError Launch(VectorProductWith<Number> *p, int32_t turns, cudaStream_t stream)
+{
+  auto kernel = turns == 2 ? VectorCsr<LANES, 2, SHORT, Number> : VectorCsr<LANES, 4, SHORT, Number>;
+
+  if constexpr (LANES <= MOST_LANES_OF_8 && sizeof(Number) == sizeof(HrpbScalar)) {
+    if (turns == 8) kernel = VectorCsr<LANES, 8, SHORT, Number>;
   }
 
   return VectorLaunch(kernel, p, HrpbGrid(p->nrows, VECTOR_THREADS / LANES), stream);
 }
 
-template <bool SHORT> static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
+template <bool SHORT, typename Number = HrpbScalar> static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
 {
-  const int32_t turns = A->vector->turns;
-  VectorProduct p;
+  const int32_t             turns = A->vector->turns;
+  VectorProductWith<Number> p;
 
   HrpbCall(VectorProductOf(A, o, work, &p));
   return VectorWithLanes(A->vector->lanes, [&](auto lanes) { return Launch<decltype(lanes)::value, SHORT>(&p, turns, stream); });
@@ -117,4 +142,20 @@ SPMM_KERNEL(SpmmVectorCsr16) = {
   .takes  = TakesShort,
   .work   = VectorWork,
   .run    = Run<true>
+};
+
+/* Complex numbers: see real/real.h */
+static HrpbError RunPairs(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
+{
+  return A->vector->columns ? Run<true, VectorPair>(A, o, work, stream) : Run<false, VectorPair>(A, o, work, stream);
+}
+
+SPMM_KERNEL(SpmmVectorCsrPairs) = {
+  .name   = "vector-csr-complex",
+  .what   = "CSR times one vector of complex numbers, a few lanes for each row",
+  .op     = SPMM_OP_VECTOR,
+  .format = SPMM_CSR,
+  .takes  = Takes,
+  .work   = VectorPairWork,
+  .run    = RunPairs
 };

@@ -1,5 +1,7 @@
 /*
    What the kernels for one vector share: how a row is added up, and where its sum goes.
+
+   Numbers are HrpbScalar, or VectorPair, a complex number. Kernels are written once for both.
 */
 #pragma once
 
@@ -25,11 +27,21 @@ struct VectorLongRow {
   int32_t row, first, nparts;
 };
 
+/* A complex number, and what is read and written as one */
+#if defined(HRPB_USE_SINGLE)
+typedef float2 VectorUnit;
+#else
+typedef double2 VectorUnit;
+#endif
+struct alignas(2 * sizeof(HrpbScalar)) VectorPair {
+  HrpbScalar re, im;
+};
+
 /* A product as the kernels get it */
-struct VectorProduct {
+template <typename Number> struct VectorProductWith {
   const HrpbInt       *rowptr, *colidx;
-  const HrpbScalar    *values, *x, *y0; /* y0 is NULL where nothing is added */
-  HrpbScalar          *y, *partial;
+  const Number        *values, *x, *y0; /* y0 is NULL where nothing is added */
+  Number              *y, *partial;
   const VectorPart    *parts;
   const VectorLongRow *long_rows;
   const int32_t       *nodes, *order, *bases;
@@ -40,13 +52,19 @@ struct VectorProduct {
   int32_t              nparts, nblocks; /* of a launch: thread blocks for parts, and, behind them, for rows */
 };
 
+typedef VectorProductWith<HrpbScalar> VectorProduct;
+typedef VectorProductWith<VectorPair> VectorPairProduct;
+
 /* csr.cu: a kernel with all parts of rows that are cut */
 HrpbError VectorMultiplyParts(const VectorProduct *, cudaStream_t);
+HrpbError VectorMultiplyParts(const VectorPairProduct *, cudaStream_t);
 
 /* csr.cu: bytes of workspace, and a product as it was described. HRPB_ERR_UNSUPPORTED for what is not taken */
 bool      VectorTakes(const SpmmOperands *);
 HrpbError VectorWork(const SpmmMatrix *, const SpmmOperands *, size_t *bytes);
+HrpbError VectorPairWork(const SpmmMatrix *, const SpmmOperands *, size_t *bytes);
 HrpbError VectorProductOf(const SpmmMatrix *, const SpmmOperands *, void *work, VectorProduct *);
+HrpbError VectorProductOf(const SpmmMatrix *, const SpmmOperands *, void *work, VectorPairProduct *);
 
 /* columns.cu */
 void VectorDropColumns(VectorPlan *, cudaStream_t);
@@ -55,6 +73,91 @@ void VectorDropColumns(VectorPlan *, cudaStream_t);
 template <typename T> static __device__ __forceinline__ T VectorReadOnce(const T *p)
 {
   return __ldcs(p);
+}
+
+/* Arithmetic with both kinds of numbers */
+static __device__ __forceinline__ HrpbScalar VectorFma(HrpbScalar a, HrpbScalar b, HrpbScalar sum)
+{
+  return fma(a, b, sum);
+}
+
+static __device__ __forceinline__ VectorPair VectorFma(VectorPair a, VectorPair b, VectorPair sum)
+{
+  return {fma(-a.im, b.im, fma(a.re, b.re, sum.re)), fma(a.im, b.re, fma(a.re, b.im, sum.im))};
+}
+
+static __device__ __forceinline__ VectorPair operator+(VectorPair a, VectorPair b)
+{
+  return {a.re + b.re, a.im + b.im};
+}
+
+template <int LANES> static __device__ __forceinline__ HrpbScalar VectorSumOfLanes(HrpbScalar x)
+{
+  return HrpbSumOfLanes<LANES>(x);
+}
+
+template <int LANES> static __device__ __forceinline__ VectorPair VectorSumOfLanes(VectorPair x)
+{
+  return {HrpbSumOfLanes<LANES>(x.re), HrpbSumOfLanes<LANES>(x.im)};
+}
+
+static __device__ __forceinline__ bool VectorIsFinite(HrpbScalar x)
+{
+  return isfinite(x);
+}
+
+static __device__ __forceinline__ bool VectorIsFinite(VectorPair x)
+{
+  return isfinite(x.re) && isfinite(x.im);
+}
+
+static __device__ __forceinline__ bool VectorIsNan(HrpbScalar x)
+{
+  return isnan(x);
+}
+
+static __device__ __forceinline__ bool VectorIsNan(VectorPair x)
+{
+  return isnan(x.re) && isnan(x.im);
+}
+
+/* The same NaN, whatever it was made of */
+static __device__ __forceinline__ HrpbScalar VectorOneNan(HrpbScalar x)
+{
+  return isnan(x) ? (HrpbScalar)NAN : x;
+}
+
+static __device__ __forceinline__ VectorPair VectorOneNan(VectorPair x)
+{
+  return {VectorOneNan(x.re), VectorOneNan(x.im)};
+}
+
+/* Reads of whole numbers */
+static __device__ __forceinline__ HrpbScalar VectorRead(const HrpbScalar *p)
+{
+  return __ldg(p);
+}
+
+static __device__ __forceinline__ VectorPair VectorRead(const VectorPair *p)
+{
+  union {
+    VectorUnit   unit;
+    VectorPair pair;
+  } number;
+
+  number.unit = __ldg((const VectorUnit *)p);
+  return number.pair;
+}
+
+static __device__ __forceinline__ VectorPair VectorReadOnce(const VectorPair *p)
+{
+  union {
+    VectorUnit   unit;
+    VectorPair pair;
+  } number;
+
+  number.unit = __ldcs((const VectorUnit *)p);
+  return number.pair;
 }
 
 /* Call f with the lanes of a row, a number that the compiler knows */
@@ -80,14 +183,14 @@ template <typename F> static HrpbError VectorWithLanes(int32_t lanes, F f)
    What lane adds of a row, of LANES lanes. TURNS entries are on their way together. Lanes that have fewer read the last
    one of the row again: with a condition on each read the compiler waits for one before it issues the next
 */
-template <int LANES, int TURNS, typename Column> static __device__ __forceinline__ HrpbScalar VectorSumOfLane(const Column *colidx, const HrpbScalar *values, int32_t length, const HrpbScalar *x, int32_t lane)
+template <int LANES, int TURNS, typename Column, typename Number> static __device__ __forceinline__ Number VectorSumOfLane(const Column *colidx, const Number *values, int32_t length, const Number *x, int32_t lane)
 {
-  HrpbScalar sum = 0;
+  Number sum = {};
 
 #pragma unroll 1
   for (int32_t first = lane; first < length; first += LANES * TURNS) {
     int32_t    col[TURNS];
-    HrpbScalar value[TURNS], b[TURNS];
+    Number     value[TURNS], b[TURNS];
     const auto At = [&](int i) { return (uint32_t)(i == 0 ? first : min(first + i * LANES, length - 1)); };
 
 #pragma unroll
@@ -95,10 +198,10 @@ template <int LANES, int TURNS, typename Column> static __device__ __forceinline
 #pragma unroll
     for (int i = 0; i < TURNS; i++) value[i] = VectorReadOnce(values + At(i));
 #pragma unroll
-    for (int i = 0; i < TURNS; i++) b[i] = __ldg(x + col[i]);
+    for (int i = 0; i < TURNS; i++) b[i] = VectorRead(x + col[i]);
 #pragma unroll
     for (int i = 0; i < TURNS; i++) {
-      if (i == 0 || first + i * LANES < length) sum = fma(value[i], b[i], sum);
+      if (i == 0 || first + i * LANES < length) sum = VectorFma(value[i], b[i], sum);
     }
   }
   return sum;
@@ -108,49 +211,49 @@ template <int LANES, int TURNS, typename Column> static __device__ __forceinline
    y of a row, by one thread. Where the sum is not finite, one of lanes may have overflowed where the entries one by one
    do not, and which NaN it is depends on the order
 */
-static __device__ __forceinline__ void VectorStore(const VectorProduct &a, int32_t row, HrpbScalar sum)
+template <typename Number> static __device__ __forceinline__ void VectorStore(const VectorProductWith<Number> &a, int32_t row, Number sum)
 {
-  if (!isfinite(sum)) {
+  if (!VectorIsFinite(sum)) {
     const HrpbInt end = a.rowptr[row + 1];
 
-    sum = 0;
+    sum = {};
 #pragma unroll 1
-    for (HrpbInt k = a.rowptr[row]; k < end && !isnan(sum); k++) sum = fma(a.values[k], a.x[a.colidx[k]], sum);
-    if (isnan(sum)) sum = (HrpbScalar)NAN;
+    for (HrpbInt k = a.rowptr[row]; k < end && !VectorIsNan(sum); k++) sum = VectorFma(a.values[k], a.x[a.colidx[k]], sum);
+    sum = VectorOneNan(sum);
   }
   a.y[row] = a.y0 ? a.y0[row] + sum : sum;
 }
 
 /* A part of a row that is cut, by all threads of the thread block */
-static __device__ __forceinline__ void VectorMultiplyPart(const VectorProduct &a, int32_t i)
+template <typename Number> static __device__ __forceinline__ void VectorMultiplyPart(const VectorProductWith<Number> &a, int32_t i)
 {
   enum {
     WARPS = VECTOR_THREADS / HRPB_LANES
   };
-  __shared__ HrpbScalar warp_sum[WARPS];
-  const VectorPart      p   = a.parts[i];
-  HrpbScalar            sum = HrpbSumOfLanes<HRPB_LANES>(VectorSumOfLane<VECTOR_THREADS, VECTOR_PART_TURNS>(a.colidx + p.begin, a.values + p.begin, p.length, a.x, threadIdx.x));
+  __shared__ Number warp_sum[WARPS];
+  const VectorPart  p   = a.parts[i];
+  Number            sum = VectorSumOfLanes<HRPB_LANES>(VectorSumOfLane<VECTOR_THREADS, VECTOR_PART_TURNS>(a.colidx + p.begin, a.values + p.begin, p.length, a.x, threadIdx.x));
 
   if (threadIdx.x % HRPB_LANES == 0) warp_sum[threadIdx.x / HRPB_LANES] = sum;
   __syncthreads();
   if (threadIdx.x > 0) return;
-  sum = 0;
-  for (int w = 0; w < WARPS; w++) sum += warp_sum[w];
+  sum = {};
+  for (int w = 0; w < WARPS; w++) sum = sum + warp_sum[w];
   if (p.whole) VectorStore(a, p.row, sum);
   else a.partial[i] = sum;
 }
 
 /* A row that was cut, from the sums of its parts. Few rows have many */
-static __device__ __forceinline__ void VectorCombineParts(const VectorProduct &a, int64_t i)
+template <typename Number> static __device__ __forceinline__ void VectorCombineParts(const VectorProductWith<Number> &a, int64_t i)
 {
   if (i >= a.nlong) return;
 
   const VectorLongRow r   = a.long_rows[i];
-  HrpbScalar          sum = 0;
+  Number              sum = {};
 
   if (r.nparts == 1) return;
 #pragma unroll 8
-  for (int32_t k = 0; k < r.nparts; k++) sum += a.partial[r.first + k];
+  for (int32_t k = 0; k < r.nparts; k++) sum = sum + a.partial[r.first + k];
   VectorStore(a, r.row, sum);
 }
 
@@ -158,7 +261,7 @@ static __device__ __forceinline__ void VectorCombineParts(const VectorProduct &a
    Whether a thread block, counted from the first that has rows, has none: it is given a part, or rows that were cut.
    These come last, and wait for the kernel that has their parts
 */
-static __device__ __forceinline__ bool VectorHasLongRows(const VectorProduct &a, int32_t block)
+template <typename Number> static __device__ __forceinline__ bool VectorHasLongRows(const VectorProductWith<Number> &a, int32_t block)
 {
   if (block >= 0 && block < a.nblocks) return false;
   if (block < 0) VectorMultiplyPart(a, blockIdx.x);
@@ -173,7 +276,7 @@ static __device__ __forceinline__ bool VectorHasLongRows(const VectorProduct &a,
    Launch a kernel with so many thread blocks for rows, which calls VectorHasLongRows(). Where a row has several parts,
    a kernel with all parts goes ahead, and they are added up when they are long done
 */
-template <typename... More> static HrpbError VectorLaunch(void (*kernel)(VectorProduct, More...), VectorProduct *p, int64_t nblocks, cudaStream_t stream, const More &...more)
+template <typename Number, typename... More> static HrpbError VectorLaunch(void (*kernel)(VectorProductWith<Number>, More...), VectorProductWith<Number> *p, int64_t nblocks, cudaStream_t stream, const More &...more)
 {
   const bool     apart   = p->nparts > p->nlong;
   const unsigned combine = apart ? HrpbGrid(p->nlong, VECTOR_THREADS) : 0;

@@ -22,7 +22,8 @@ typedef struct {
 typedef enum {
   AIJTCU_CSR_NOTHING,
   AIJTCU_CSR_PATTERN,
-  AIJTCU_CSR_VALUES
+  AIJTCU_CSR_VALUES,
+  AIJTCU_CSR_ITSELF /* the arrays of the matrix itself, complex if it is: for one vector */
 } AIJTCUNeed;
 
 /*

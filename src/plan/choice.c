@@ -460,7 +460,7 @@ static PetscBool AIJTCUWouldBeSlower(const AIJTCUQuestion *q)
 */
 static PetscBool AIJTCUIsForVector(const AIJTCUQuestion *q)
 {
-  return (PetscBool)(!q->f->parts && q->op == SPMM_OP_PRODUCT && q->N == 1 && q->f->on_device && q->o->mult != MAT_AIJTCU_MULT_CUSPARSE && AIJTCUIsPlain(q->ask));
+  return (PetscBool)(q->op == SPMM_OP_PRODUCT && q->N == 1 && q->f->on_device && q->o->mult != MAT_AIJTCU_MULT_CUSPARSE && AIJTCUIsPlain(q->ask));
 }
 
 /* Bricks or CSR on a device, where nothing was set */
@@ -470,11 +470,6 @@ static void AIJTCUDecidePathByTime(const AIJTCUQuestion *q, AIJTCUDecision *d)
   const PetscInt     tuned = q->ask->untuned ? -1 : AIJTCUTuningFind(q->op, q->o, f, q->N, q->device);
   PetscBool          csr, pays;
 
-  /* the real matrix has more than twice the bytes of the complex one */
-  if (f->parts && !f->transpose && q->op == SPMM_OP_PRODUCT && q->N < FEW_COLUMNS && !AIJTCUOrderIsForced(q->o)) {
-    AIJTCUTakePath(d, MAT_AIJTCU_PATH_CUSPARSE, AIJTCU_REASON_FEW_COLUMNS);
-    return;
-  }
   /* bricks have not been faster with one column anywhere */
   if (AIJTCUIsForVector(q) && !AIJTCUOrderIsForced(q->o)) {
     if (AIJTCULacksVector(q, d)) return;
@@ -482,6 +477,11 @@ static void AIJTCUDecidePathByTime(const AIJTCUQuestion *q, AIJTCUDecision *d)
       AIJTCUTakePath(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_ONE_COLUMN);
       return;
     }
+  }
+  /* the real matrix has more than twice the bytes of the complex one */
+  if (f->parts && !f->transpose && q->op == SPMM_OP_PRODUCT && q->N < FEW_COLUMNS && !AIJTCUOrderIsForced(q->o)) {
+    AIJTCUTakePath(d, MAT_AIJTCU_PATH_CUSPARSE, AIJTCU_REASON_FEW_COLUMNS);
+    return;
   }
   if (tuned >= 0) {
     AIJTCUTakePath(d, f->tuned[tuned].choice.path, f->tuned[tuned].choice.reason);

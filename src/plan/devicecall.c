@@ -8,7 +8,7 @@
 static PetscErrorCode AIJTCUDeviceCallAsReal(Mat A, AIJTCUPlan *plan, AIJTCUNeed need, AIJTCUDeviceCSR *csr, AIJTCUDeviceFn f, void *ctx, HrpbError *err)
 {
   PetscFunctionBegin;
-  if (AIJTCU_PARTS > 1 && need != AIJTCU_CSR_NOTHING) PetscCall(AIJTCURealOnStream(A, plan, need, csr, err));
+  if (AIJTCU_PARTS > 1 && (need == AIJTCU_CSR_PATTERN || need == AIJTCU_CSR_VALUES)) PetscCall(AIJTCURealOnStream(A, plan, need, csr, err));
   if (!*err) PetscCall((*f)(A, plan, csr, ctx, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -20,7 +20,7 @@ static PetscErrorCode AIJTCUDeviceCallOnStream(Mat A, AIJTCUPlan *plan, AIJTCUNe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUDeviceCallWithValues(Mat A, AIJTCUPlan *plan, AIJTCUDeviceCSR *csr, AIJTCUDeviceFn f, void *ctx, HrpbError *err)
+static PetscErrorCode AIJTCUDeviceCallWithValues(Mat A, AIJTCUPlan *plan, AIJTCUNeed need, AIJTCUDeviceCSR *csr, AIJTCUDeviceFn f, void *ctx, HrpbError *err)
 {
   const PetscScalar *values;
   PetscErrorCode     ierr;
@@ -28,7 +28,7 @@ static PetscErrorCode AIJTCUDeviceCallWithValues(Mat A, AIJTCUPlan *plan, AIJTCU
   PetscFunctionBegin;
   AIJTCUCallParent(A, MatSeqAIJCUSPARSEGetArrayRead(A, &values));
   csr->values = (const HrpbScalar *)values;
-  ierr        = AIJTCUDeviceCallOnStream(A, plan, AIJTCU_CSR_VALUES, csr, f, ctx, err);
+  ierr        = AIJTCUDeviceCallOnStream(A, plan, need, csr, f, ctx, err);
   AIJTCUCallParent(A, MatSeqAIJCUSPARSERestoreArrayRead(A, &values));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -63,7 +63,11 @@ PetscErrorCode AIJTCUDeviceCall(Mat A, AIJTCUPlan *plan, AIJTCUNeed need, AIJTCU
   AIJTCUCallParent(A, MatSeqAIJCUSPARSEGetIJ(A, PETSC_FALSE, &i, &j));
   csr.rowptr = (const HrpbInt *)i;
   csr.colidx = (const HrpbInt *)j;
-  if (need == AIJTCU_CSR_VALUES) ierr = AIJTCUDeviceCallWithValues(A, plan, &csr, f, ctx, err);
+  if (need == AIJTCU_CSR_ITSELF) {
+    csr.nrows = A->rmap->n;
+    csr.ncols = A->cmap->n;
+  }
+  if (need == AIJTCU_CSR_VALUES || need == AIJTCU_CSR_ITSELF) ierr = AIJTCUDeviceCallWithValues(A, plan, need, &csr, f, ctx, err);
   else ierr = AIJTCUDeviceCallOnStream(A, plan, need, &csr, f, ctx, err);
   AIJTCUCallParent(A, MatSeqAIJCUSPARSERestoreIJ(A, PETSC_FALSE, &i, &j));
   PetscCall(ierr);

@@ -15,8 +15,9 @@ enum {
 static PetscErrorCode AIJTCUVectorCreateOnDevice(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
 {
   PetscFunctionBegin;
+  (void)A;
   (void)ctx;
-  AIJTCUCallDevice(*err, VectorPlanDevice(A->rmap->n, A->cmap->n, csr->rowptr, csr->stream, &plan->vector.plan));
+  AIJTCUCallDevice(*err, VectorPlanDevice(csr->nrows, csr->ncols, csr->rowptr, csr->stream, &plan->vector.plan));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   plan->vector.state = AIJTCU_READY;
   AIJTCUWorkspaceUser(PETSC_TRUE);
@@ -31,7 +32,7 @@ PetscErrorCode AIJTCUVectorCreate(Mat A, AIJTCUPlan *plan)
 
   PetscFunctionBegin;
   AIJTCUVectorDestroy(v);
-  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_PATTERN, AIJTCUVectorCreateOnDevice, NULL, &v->why));
+  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_PARTS > 1 ? AIJTCU_CSR_ITSELF : AIJTCU_CSR_PATTERN, AIJTCUVectorCreateOnDevice, NULL, &v->why));
   if (v->why) {
     v->state = AIJTCU_REFUSED;
     PetscCall(PetscInfo(A, "aijtcu: no products with one vector by our kernels, the parent makes them: %s\n", HrpbErrorString(v->why)));
@@ -47,7 +48,8 @@ static PetscErrorCode AIJTCUVectorImproveOnDevice(Mat A, AIJTCUPlan *plan, const
 
   PetscFunctionBegin;
   (void)A;
-  if (mult != MAT_AIJTCU_MULT_CSR16) AIJTCUCallDevice(*err, VectorNodesDevice(csr->rowptr, csr->colidx, csr->stream, p));
+  /* no kernel reads complex numbers by nodes */
+  if (AIJTCU_PARTS == 1 && mult != MAT_AIJTCU_MULT_CSR16) AIJTCUCallDevice(*err, VectorNodesDevice(csr->rowptr, csr->colidx, csr->stream, p));
   if (!*err && mult != MAT_AIJTCU_MULT_NODES) AIJTCUCallDevice(*err, VectorColumnsDevice(csr->rowptr, csr->colidx, csr->stream, p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -68,7 +70,7 @@ static PetscErrorCode AIJTCUVectorImprove(Mat A, AIJTCUPlan *plan, MatAIJTCUMult
   v->improved_for    = mult;
   plan->answer.known = PETSC_FALSE;
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Analyse, A, 0, 0, 0));
-  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_PATTERN, AIJTCUVectorImproveOnDevice, &mult, &err));
+  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_PARTS > 1 ? AIJTCU_CSR_ITSELF : AIJTCU_CSR_PATTERN, AIJTCUVectorImproveOnDevice, &mult, &err));
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_Analyse, A, 0, 0, 0));
   if (err) PetscCall(PetscInfo(A, "aijtcu: no nodes and short columns, products with one vector stay as they are: %s\n", HrpbErrorString(err)));
   else

@@ -4,6 +4,7 @@
 */
 #include "planimpl.h"
 #include <petsctime.h>
+#include <real/real.h>
 
 #if AIJTCU_HAVE_DEVICE
 static PetscErrorCode AIJTCUPlanTune(Mat, AIJTCUPlan *, const AIJTCUDecision *);
@@ -293,8 +294,15 @@ static void AIJTCUPlanMatrix(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *d, P
     m->values   = t->values;
     m->vector   = &t->plan;
     order->need = AIJTCU_CSR_NOTHING;
-  } else if (d->kernel->op == SPMM_OP_VECTOR) m->vector = &plan->vector.plan;
-  else if (!d->kernel->host) {
+  } else if (d->kernel->op == SPMM_OP_VECTOR) {
+    m->vector = &plan->vector.plan;
+    if (AIJTCU_PARTS > 1) { /* the real matrix has more than twice the bytes, which is what such a product takes time for */
+      m->nrows      = A->rmap->n;
+      m->ncols      = A->cmap->n;
+      order->need   = AIJTCU_CSR_ITSELF;
+      order->kernel = ComplexVectorKernel(m->vector);
+    }
+  } else if (!d->kernel->host) {
     m->csr          = &plan->csr.schedule;
     plan->real.kept = PETSC_TRUE;
   }

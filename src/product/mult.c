@@ -77,8 +77,7 @@ static PetscErrorCode AIJTCUMultOrder(Mat A, AIJTCUPlan *plan, PetscBool transpo
   PetscFunctionBegin;
   order->kernel = NULL;
   PetscCall(AIJTCUOnDevice(A, plan, &usable));
-  /* complex numbers: the real matrix has more than twice the bytes, which is what such a product takes time for */
-  if (AIJTCU_PARTS > 1 || AIJTCUGetOptions(plan)->mult == MAT_AIJTCU_MULT_CUSPARSE || plan->id.kind != AIJTCU_KIND_SEQ || !A->assembled) usable = PETSC_FALSE;
+  if ((AIJTCU_PARTS > 1 && transposed) || AIJTCUGetOptions(plan)->mult == MAT_AIJTCU_MULT_CUSPARSE || plan->id.kind != AIJTCU_KIND_SEQ || !A->assembled) usable = PETSC_FALSE;
   for (int i = 0; i < 3 && usable; i++) {
     if (all[i]) PetscCall(PetscObjectTypeCompareAny((PetscObject)all[i], &usable, VECSEQCUDA, VECMPICUDA, ""));
   }

@@ -43,7 +43,7 @@ static PetscErrorCode AIJTCUMultiply(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *a
   *done = (PetscBool)(order.kernel != NULL);
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   /* PETSc counts four for each of complex numbers */
-  flops = 2.0 * (PetscLogDouble)SpmmFactsOf(&order.A).nnz / (AIJTCU_PARTS * AIJTCU_PARTS) * (PetscLogDouble)B->cmap->n;
+  flops = 2.0 * (PetscLogDouble)SpmmFactsOf(&order.A).nnz / (order.A.vector ? 1 : AIJTCU_PARTS * AIJTCU_PARTS) * (PetscLogDouble)B->cmap->n;
   PetscCall(PetscLogEventBegin(event, A, B, C, 0));
   if (order.kernel->host) {
     PetscCall(AIJTCUHostMultiply(A, &order, B, C, &err));

@@ -248,7 +248,7 @@ static PetscErrorCode MatProductSymbolic_AIJTCU_Halo(Mat C)
 static PetscErrorCode AIJTCUHaloTakes(Mat C, const AIJTCUPlan *plan, PetscBool *takes)
 {
   const char *why = NULL;
-  PetscBool   mpidense, home;
+  PetscBool   mpidense, home = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)C->product->B, MATMPIDENSE, &mpidense));
