@@ -41,7 +41,7 @@ PETSC_DIR, PETSC_ARCH, SLEPC_DIR   installed PETSc and SLEPc (3.24 to 3.26) to u
                                    in 6 to 25 minutes on two cores
 PETSC_DIR=pkg-config               use those that pkg-config knows; it looks in PKG_CONFIG_PATH, too
 PETSC_VERSION=3.24|3.25|3.26       the release that is built (3.26)
-SCALAR=double|single|complex       precision, or complex (double) scalars, for which there are no bricks (double)
+SCALAR=double|single|complex       precision, or complex scalars, which are double (double)
 DEBUG=1                            with PETSc's debug checks
 INDEX=32|64                        bits of PetscInt (32)
 CUDA_ARCH=90                       compute capability to build for, none to build without CUDA (that of the GPU here, else 90)

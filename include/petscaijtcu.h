@@ -58,7 +58,7 @@
 
    Bricks are small dense pieces of the matrix that hold its nonzeros. They are built at the first product that takes
    them. New values in the same nonzero pattern are packed again, a new pattern is built again. A matrix that cannot be
-   packed (rows that are not sorted, complex scalars, no memory) is multiplied without bricks; `-info` says why.
+   packed (rows that are not sorted, no memory) is multiplied without bricks; `-info` says why.
 
    With `-mat_aijtcu_attach` a matrix whose type is set to `MATAIJCUSPARSE` multiplies dense blocks in the same way,
    also where a program names that type in its code. It keeps its type and its name; all functions for a `MATAIJTCU` and

@@ -84,9 +84,9 @@ static PetscErrorCode AIJTCUGetEnum(Mat A, AIJTCUEnum which, PetscEnum *value)
   the parent type. `MAT_AIJTCU_PATH_CUSPARSE` is the product of the parent type everywhere: on a device that of
   cuSPARSE.
 
-  Where bricks cannot be had, a product takes the CSR path, even if another path is set. Reasons are complex scalars,
-  rows that are not sorted, no memory, or a device without tensor cores that pay for the precision. Where the CSR path
-  cannot be had either, it takes the product of the parent type. Reasons are no memory, or a device for which the
+  Where bricks cannot be had, a product takes the CSR path, even if another path is set. Reasons are rows that are not
+  sorted, no memory, or a device without tensor cores that pay for the precision. Where the CSR path cannot be had
+  either, it takes the product of the parent type. Reasons are no memory, or a device for which the
   library was not compiled. `-info` says why.
 
 .seealso: `MATAIJTCU`, `MatAIJTCUGetPath()`, `MatAIJTCUSetSynergyThreshold()`
@@ -617,8 +617,8 @@ PetscErrorCode MatAIJTCUGetExpectedProducts(Mat A, PetscInt *products)
   All ways give the same bits.
 
   With a matrix on a device, dense matrices on the host are copied in once and out once. A matrix of a device that is
-  bound to the host makes the product of the parent type. So does one with complex scalars, with PETSc before 3.26, and
-  with `MAT_AIJTCU_PATH_CUSPARSE`.
+  bound to the host makes the product of the parent type. So does one with PETSc before 3.26, and with
+  `MAT_AIJTCU_PATH_CUSPARSE`.
 
 .seealso: `MATAIJTCU`, `MatAIJTCUGetHalo()`, `MatAIJTCUHalo`
 @*/
