@@ -502,6 +502,7 @@ static PetscErrorCode MatStoreValues_AIJTCU(Mat A)
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall(AIJTCUStoredValuesFit(A, PETSC_TRUE));
   PetscCall(AIJTCUValuesToHost(A, PETSC_FALSE));
   PetscCall(((PetscErrorCode (*)(Mat))plan->id.composed[AIJTCU_STORE_VALUES])(A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -513,6 +514,7 @@ static PetscErrorCode MatRetrieveValues_AIJTCU(Mat A)
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall(AIJTCUStoredValuesFit(A, PETSC_FALSE));
   PetscCall(AIJTCUValuesToHost(A, PETSC_TRUE));
   PetscCall(((PetscErrorCode (*)(Mat))plan->id.composed[AIJTCU_RETRIEVE_VALUES])(A));
   PetscCall(PetscObjectStateIncrease((PetscObject)A));
@@ -588,7 +590,7 @@ static const AIJTCUComposed composed[AIJTCU_NCOMPOSED] = {
   [AIJTCU_SET_PREALLOCATION_MPI] = {"MatMPIAIJSetPreallocation_C",                 (AIJTCUFn)MatMPIAIJSetPreallocation_AIJTCU, AIJTCU_FOR_DEVICE | AIJTCU_FOR_MPI                },
   [AIJTCU_RESET_PREALLOCATION]   = {"MatResetPreallocation_C",                     (AIJTCUFn)MatResetPreallocation_AIJTCU,    AIJTCU_FOR_DEVICE                                 },
   [AIJTCU_RESET_HASH]            = {"MatResetHash_C",                              (AIJTCUFn)MatResetHash_AIJTCU,             AIJTCU_FOR_DEVICE                                 },
-  [AIJTCU_STORE_VALUES]          = {"MatStoreValues_C",                            (AIJTCUFn)MatStoreValues_AIJTCU,           AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE                },
+  [AIJTCU_STORE_VALUES]          = {"MatStoreValues_C",                            (AIJTCUFn)MatStoreValues_AIJTCU,           AIJTCU_FOR_OWN                                    },
   [AIJTCU_RETRIEVE_VALUES]       = {"MatRetrieveValues_C",                         (AIJTCUFn)MatRetrieveValues_AIJTCU,        AIJTCU_FOR_OWN                                    },
   [AIJTCU_PRODUCT_ANY]           = {"MatProductSetFromOptions_anytype_C",          (AIJTCUFn)MatProductSetFromOptions_AIJTCU, CONVERSION                                        },
   [AIJTCU_CONVERT]               = {"MatConvert_%saij_%saijcusparsetcu_C",         (AIJTCUFn)MatConvert_AIJ_AIJTCU,           CONVERSION                                        },

@@ -27,6 +27,9 @@ PETSC_INTERN PetscErrorCode AIJTCUILUFactorInPlace(Mat, IS, IS, const MatFactorI
 PETSC_INTERN PetscErrorCode AIJTCUSubMatricesFilled(PetscInt, Mat[]);
 PETSC_INTERN PetscErrorCode AIJTCUConvertNew(Mat, Mat *);
 
+/* storedvalues.c */
+PETSC_INTERN PetscErrorCode AIJTCUStoredValuesFit(Mat, PetscBool);
+
 /* hash.c */
 PETSC_INTERN PetscErrorCode AIJTCUForgetHash(Mat);
 PETSC_INTERN PetscErrorCode AIJTCUResetBlocks(Mat);

@@ -533,6 +533,38 @@ static PetscErrorCode StoreAndRetrieve(Mat *X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc has memory for as many values as the first time: there is an error where it is too little now */
+static PetscErrorCode TestStoreMore(PetscInt m)
+{
+  PetscInt       r0, r1, n;
+  Mat            A;
+  PetscErrorCode ierr[2];
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJTCU, m, m, &A));
+  PetscCall(MatGetSize(A, NULL, &n));
+  PetscCall(MatGetOwnershipRange(A, &r0, &r1));
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_LOCATIONS, PETSC_FALSE));
+  PetscCall(MatStoreValues(A));
+  PetscCall(MatStoreValues(A));
+  PetscCall(MatRetrieveValues(A));
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_LOCATIONS, PETSC_TRUE));
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  for (PetscInt j = r0; j < r1; j++) PetscCall(MatSetValue(A, r0, j, 1, INSERT_VALUES)); /* a full row of the diagonal block */
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_LOCATIONS, PETSC_FALSE));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr[0] = MatStoreValues(A);
+  ierr[1] = MatRetrieveValues(A);
+  PetscCall(PetscPopErrorHandler());
+  for (int i = 0; i < 2; i++) {
+    if (r1 > r0 && ierr[i] != PETSC_ERR_ARG_WRONGSTATE) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s after new nonzeros: error %d\n", i ? "MatRetrieveValues()" : "MatStoreValues()", (int)ierr[i]));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The nonzeros are new to a device, which has other ones of a product before them */
 static PetscErrorCode ZeroAndFill(Mat *X)
 {
@@ -1168,6 +1200,7 @@ int main(int argc, char **argv)
     PetscCall(TestChanges(m));
     PetscCall(TestRedundant(m));
   }
+  PetscCall(TestStoreMore(m));
   PetscCall(TestHeaderReplace(m, n));
   PetscCall(TestCOO(m, n));
   PetscCall(TestSettings());
