@@ -115,7 +115,7 @@ static PetscErrorCode MatFDColoringApply_AIJTCU(Mat A, MatFDColoring coloring, V
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  PetscCall(AIJTCUUnbindColoring(coloring, x));
+  PetscCall(AIJTCUBindColoring(coloring, x));
   A->ops->fdcoloringapply = plan->id.parent.fdcoloringapply;
   ierr                    = (*A->ops->fdcoloringapply)(A, coloring, x, ctx);
   A->ops->fdcoloringapply = MatFDColoringApply_AIJTCU;

@@ -17,15 +17,20 @@
    Needed: 3.24 to 3.26. Gone when: "VecDuplicate() of a bound vector" of upstream.c. Ours:
    sequences.c, -each ("duplicate-of-bound").
 
-   The work vectors are not bound any more, and the duplicate is made before x is
+   The work vectors are bound where x is, as of a level of multigrid that is to stay on the host, and only there. The
+   duplicate is made before PETSc binds x
 */
 #include "upstream.h"
 
-PetscErrorCode AIJTCUUnbindColoring(MatFDColoring coloring, Vec x)
+PetscErrorCode AIJTCUBindColoring(MatFDColoring coloring, Vec x)
 {
+  PetscBool bound;
+
   PetscFunctionBegin;
-  if (coloring->w1) PetscCall(VecBindToCPU(coloring->w1, PETSC_FALSE));
-  if (coloring->w2) PetscCall(VecBindToCPU(coloring->w2, PETSC_FALSE));
+  PetscCall(VecBoundToCPU(x, &bound));
+  if (coloring->w1) PetscCall(VecBindToCPU(coloring->w1, bound));
+  if (coloring->w2) PetscCall(VecBindToCPU(coloring->w2, bound));
   if (!coloring->w3) PetscCall(VecDuplicate(x, &coloring->w3));
+  PetscCall(VecBindToCPU(coloring->w3, bound));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -44,7 +44,7 @@ PETSC_INTERN PetscErrorCode AIJTCUBoundBegin(Mat, Mat *);
 PETSC_INTERN PetscErrorCode AIJTCUBoundEnd(Mat, Mat *);
 
 /* fdcoloring.c */
-PETSC_INTERN PetscErrorCode AIJTCUUnbindColoring(MatFDColoring, Vec);
+PETSC_INTERN PetscErrorCode AIJTCUBindColoring(MatFDColoring, Vec);
 
 /* oldpattern.c */
 typedef struct { /* of the blocks of a matrix on this process */
