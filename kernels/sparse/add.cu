@@ -31,18 +31,22 @@ static __global__ void __launch_bounds__(HRPB_THREADS) Rows(const __grid_constan
   }
 }
 
-HrpbError SparseAddSubset(const SparseMatrix *X, HrpbScalar a, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbScalar *values, HrpbStream stream)
+HrpbError SparseIsSubset(const SparseMatrix *X, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream)
 {
-  const unsigned int grid = HrpbGrid(X->nrows, HRPB_WARPS);
-  uint32_t          *lacking, found = 0;
-  HrpbError          err;
-  cudaError_t        cuda;
+  uint32_t   *lacking, found = 0;
+  HrpbError   err;
+  cudaError_t cuda;
 
   HrpbCall(CheckKernels());
   HrpbCall(HrpbAllocate(&lacking, 1, stream));
   cuda = cudaMemsetAsync(lacking, 0, sizeof(*lacking), stream);
-  err  = cuda == cudaSuccess ? HrpbLaunch(Rows<false>, grid, HRPB_THREADS, 0, stream, *X, a, rowptr, colidx, values, lacking) : HrpbDeviceError(cuda);
+  err  = cuda == cudaSuccess ? HrpbLaunch(Rows<false>, HrpbGrid(X->nrows, HRPB_WARPS), HRPB_THREADS, 0, stream, *X, (HrpbScalar)0, rowptr, colidx, (HrpbScalar *)NULL, lacking) : HrpbDeviceError(cuda);
   if (!err) err = HrpbBring(&found, lacking, sizeof(found), stream);
-  if (!err && !found) err = HrpbLaunch(Rows<true>, grid, HRPB_THREADS, 0, stream, *X, a, rowptr, colidx, values, lacking);
   return HrpbFree(lacking, !err && found ? HRPB_ERR_UNSUPPORTED : err, stream);
+}
+
+HrpbError SparseAddSubset(const SparseMatrix *X, HrpbScalar a, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbScalar *values, HrpbStream stream)
+{
+  HrpbCall(CheckKernels());
+  return HrpbLaunch(Rows<true>, HrpbGrid(X->nrows, HRPB_WARPS), HRPB_THREADS, 0, stream, *X, a, rowptr, colidx, values, (uint32_t *)NULL);
 }

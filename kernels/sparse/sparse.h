@@ -81,9 +81,30 @@ int64_t   SparsePlanBytes(const SparsePlan *plan);
 int64_t   SparsePlanMultiplications(const SparsePlan *plan);
 
 /*
-   values += a X, where values are those of a matrix with these row pointers and columns. HRPB_ERR_UNSUPPORTED, with
-   nothing changed, if it lacks an entry of X. Waits for the device
+   The rows that a process has of a parallel matrix are two matrices side by side, [D O]. O's columns come after D's.
+
+   SparseJoin(): one matrix of both. Its row k of n + 1 begins where the rows of D and O before it end. Column j of O
+   becomes map[j], or j without a map, after D's columns
+   SparseRenumber(): columns from `own` on become own + map[column - own]
+   SparseSplitRows(): row pointers of the columns before `own`, and of the others; used[j] = 1 where there is an entry
+   of column own + j, and nothing where there is none
+   SparseSplitColumns(), SparseSplitValues(): the two matrices with these row pointers. Column own + j becomes map[j]
+
+   Nothing is waited for
 */
+HrpbError SparseJoin(const SparseMatrix *D, const SparseMatrix *O, const HrpbInt *map, HrpbInt *rowptr, HrpbInt *colidx, HrpbStream stream);
+HrpbError SparseJoinValues(const SparseMatrix *D, const SparseMatrix *O, HrpbScalar *values, HrpbStream stream);
+HrpbError SparseRenumber(int64_t nnz, const HrpbInt *colidx, int64_t own, const HrpbInt *map, HrpbInt *to, HrpbStream stream);
+HrpbError SparseSplitRows(const SparseMatrix *C, int64_t own, HrpbInt *rowptr_d, HrpbInt *rowptr_o, uint8_t *used, HrpbStream stream);
+HrpbError SparseSplitColumns(const SparseMatrix *C, int64_t own, const HrpbInt *rowptr_d, const HrpbInt *rowptr_o, const HrpbInt *map, HrpbInt *colidx_d, HrpbInt *colidx_o, HrpbStream stream);
+HrpbError SparseSplitValues(const SparseMatrix *C, const HrpbInt *rowptr_d, const HrpbInt *rowptr_o, HrpbScalar *values_d, HrpbScalar *values_o, HrpbStream stream);
+
+/*
+   Whether a matrix with these row pointers and columns has all entries of X: HRPB_ERR_UNSUPPORTED if it lacks one. Waits
+   for the device
+*/
+HrpbError SparseIsSubset(const SparseMatrix *X, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream);
+/* values += a X, where values are those of such a matrix. Entries that it lacks are left out */
 HrpbError SparseAddSubset(const SparseMatrix *X, HrpbScalar a, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbScalar *values, HrpbStream stream);
 
 /* A square matrix of its own */

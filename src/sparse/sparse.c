@@ -115,21 +115,6 @@ static PetscErrorCode AIJTCUSparsePlan(Mat C, const Mat operand[3], SparseOp op,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* C is of the type of the first operand that is ours, with its options */
-static PetscErrorCode AIJTCUSparseInherit(Mat C, const Mat operand[3])
-{
-  PetscFunctionBegin;
-  for (int i = 0; i < 3; i++) {
-    AIJTCUPlan *plan = NULL;
-
-    if (operand[i]) PetscCall(AIJTCUGetPlan(operand[i], &plan));
-    if (!plan || !plan->id.own_name) continue;
-    PetscCall(AIJTCUInherit(operand[i], C));
-    break;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
    Let C be a matrix with the pattern of the plan. As after the parent's symbolic phase it is not assembled yet,
    unless it is to have no values
@@ -181,17 +166,6 @@ static PetscErrorCode AIJTCUSparseFillInto(AIJTCUSparse *s, const Mat operand[3]
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Have the pattern on the device */
-static PetscErrorCode AIJTCUSparsePatternToDevice(Mat C)
-{
-  const AIJTCUDeviceInt *i, *j;
-
-  PetscFunctionBegin;
-  AIJTCUCallParent(C, MatSeqAIJCUSPARSEGetIJ(C, PETSC_FALSE, &i, &j));
-  AIJTCUCallParent(C, MatSeqAIJCUSPARSERestoreIJ(C, PETSC_FALSE, &i, &j));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The values of C on the device, which become the newest */
 static PetscErrorCode AIJTCUSparseFill(Mat C, AIJTCUSparse *s, const Mat operand[3])
 {
@@ -199,10 +173,9 @@ static PetscErrorCode AIJTCUSparseFill(Mat C, AIJTCUSparse *s, const Mat operand
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUCallWithoutValues(C, AIJTCUSparsePatternToDevice));
-  AIJTCUCallParent(C, MatSeqAIJCUSPARSEGetArrayWrite(C, &values));
+  PetscCall(AIJTCUSparseWriteBegin(C, &values));
   ierr = AIJTCUSparseFillInto(s, operand, values);
-  AIJTCUCallParent(C, MatSeqAIJCUSPARSERestoreArrayWrite(C, &values));
+  PetscCall(AIJTCUSparseWriteEnd(C, &values));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -263,6 +236,15 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Sparse(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode AIJTCUSparseByParent(Mat C)
+{
+  PetscFunctionBegin;
+  C->ops->productsymbolic = NULL;
+  PetscCall((*AIJTCUSparseParent)(C));
+  PetscUseTypeMethod(C, productsymbolic);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatProductSymbolic_AIJTCU_Sparse(Mat C)
 {
   Mat           operand[3];
@@ -280,16 +262,52 @@ static PetscErrorCode MatProductSymbolic_AIJTCU_Sparse(Mat C)
   if (err) {
     PetscCall(PetscInfo(C, "aijtcu: sparse product by the parent: %s\n", usable ? HrpbErrorString(err) : "an operand is on the host"));
     PetscCall(PetscFree(s));
-    C->product->data        = NULL;
-    C->product->destroy     = NULL;
-    C->ops->productsymbolic = NULL;
-    PetscCall((*AIJTCUSparseParent)(C));
-    PetscUseTypeMethod(C, productsymbolic);
+    C->product->data    = NULL;
+    C->product->destroy = NULL;
+    PetscCall(AIJTCUSparseByParent(C));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(AIJTCUSparseResult(C, operand, &s->plan.result));
   C->ops->productsymbolic = MatProductSymbolic_AIJTCU_Sparse;
   C->ops->productnumeric  = MatProductNumeric_AIJTCU_Sparse;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+  #if AIJTCU_HAVE_HALO
+static PetscErrorCode MatProductSymbolic_AIJTCU_Parallel(Mat C)
+{
+  PetscBool done;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUParallelSymbolic(C, &done));
+  if (!done) {
+    PetscCall(PetscInfo(C, "aijtcu: parallel sparse product by the parent: a process cannot make its part on a device\n"));
+    PetscCall(AIJTCUSparseByParent(C));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  C->ops->productsymbolic = MatProductSymbolic_AIJTCU_Parallel;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+  #endif
+
+/*
+   The symbolic phase that C has by what its operands are, or NULL. All processes have the same. What a process can do
+   comes to light in that phase
+*/
+static PetscErrorCode AIJTCUSparseSymbolic(Mat C, PetscErrorCode (**symbolic)(Mat))
+{
+  Mat       operand[3];
+  SparseOp  op;
+  PetscBool is;
+
+  PetscFunctionBegin;
+  *symbolic = NULL;
+  PetscCall(AIJTCUSparseUsable(C, operand, &op, &is));
+  if (is) *symbolic = MatProductSymbolic_AIJTCU_Sparse;
+  #if AIJTCU_HAVE_HALO
+  PetscCall(AIJTCUParallelIs(C, &is));
+  if (is) *symbolic = MatProductSymbolic_AIJTCU_Parallel;
+  #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -313,12 +331,12 @@ PetscErrorCode AIJTCUSetUpSparse(Mat C, PetscErrorCode (*parent)(Mat))
   PetscFunctionBegin;
 #if AIJTCU_HAVE_DEVICE_REAL
   {
-    Mat       operand[3];
-    SparseOp  op;
-    PetscBool usable, host, ours = PETSC_FALSE, parents = PETSC_FALSE;
+    const Mat operand[3] = {C->product->A, C->product->B, C->product->C};
+    PetscBool host, ours = PETSC_FALSE, parents = PETSC_FALSE;
+    PetscErrorCode (*symbolic)(Mat);
 
-    PetscCall(AIJTCUSparseUsable(C, operand, &op, &usable));
-    for (int i = 0; i < 3 && usable; i++) {
+    PetscCall(AIJTCUSparseSymbolic(C, &symbolic));
+    for (int i = 0; i < 3 && symbolic; i++) {
       AIJTCUPlan *plan = NULL;
 
       if (operand[i]) PetscCall(AIJTCUGetPlan(operand[i], &plan));
@@ -329,7 +347,7 @@ PetscErrorCode AIJTCUSetUpSparse(Mat C, PetscErrorCode (*parent)(Mat))
     PetscCall(AIJTCUSparseOnHost(C, &host));
     if (host) PetscFunctionReturn(PETSC_SUCCESS);
     AIJTCUSparseParent      = parent;
-    C->ops->productsymbolic = MatProductSymbolic_AIJTCU_Sparse;
+    C->ops->productsymbolic = symbolic;
   }
 #else
   (void)C;

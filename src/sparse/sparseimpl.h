@@ -16,4 +16,13 @@ PETSC_INTERN PetscErrorCode AIJTCUSparseArrays(Mat, PetscBool, SparseMatrix *);
 PETSC_INTERN void           AIJTCUHugePages(void *, size_t);
 PETSC_INTERN PetscErrorCode AIJTCUSparseBring(void *, const void *, size_t, struct CUstream_st *);
 PETSC_INTERN PetscErrorCode AIJTCUSparsePattern(Mat, int64_t, int64_t, const HrpbInt[], const HrpbInt[]);
+PETSC_INTERN PetscErrorCode AIJTCUSparseWriteBegin(Mat, PetscScalar **);
+PETSC_INTERN PetscErrorCode AIJTCUSparseWriteEnd(Mat, PetscScalar **);
+PETSC_INTERN PetscErrorCode AIJTCUSparseInherit(Mat, const Mat[3]);
+
+  #if AIJTCU_HAVE_HALO
+/* parallel.c */
+PETSC_INTERN PetscErrorCode AIJTCUParallelIs(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUParallelSymbolic(Mat, PetscBool *);
+  #endif
 #endif

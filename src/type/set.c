@@ -477,15 +477,16 @@ PetscErrorCode MatAIJTCUGetMult(Mat A, MatAIJTCUMult *mult)
   Level: intermediate
 
   Notes:
-  Holds for products that are set up afterwards: A B, A^T B, P^T A P, R A R^T and A B C of matrices of one process.
-  Other products of sparse matrices, and those on the host, are the parent's.
+  Holds for products that are set up afterwards: A B, A^T B and P^T A P, and R A R^T and A B C of matrices of one
+  process. Other products of sparse matrices, and those on the host, are the parent's. Other parallel products of
+  matrices on a device are made on the host.
 
   Our kernels make the pattern and the values on the device. They give the same bits in every run, and the pattern that
   `MATAIJ` has. The result is a `MATAIJTCU`. Its values come to the host only if somebody asks for them there. With
   MAT_REUSE_MATRIX only values are made. Until then the product keeps A P, for example, and the transpose of P on the
   device. Where memory is short, the parent makes the product.
 
-  `MatCreateGraph()`, which multigrid coarsens, goes the same way.
+  `MatCreateGraph()` of a matrix of one process, which multigrid coarsens, goes the same way.
 
 .seealso: `MATAIJTCU`, `MatAIJTCUGetSparse()`, `MatAIJTCUSparse`, `MatPtAP()`, `MatMatMult()`
 @*/

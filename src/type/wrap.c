@@ -42,13 +42,16 @@ static PetscErrorCode MatAXPY_AIJTCU_Y(Mat Y, PetscScalar a, Mat X, MatStructure
 
 static PetscErrorCode MatAXPY_AIJTCU(Mat Y, PetscScalar a, Mat X, MatStructure str)
 {
-  PetscBool done = PETSC_FALSE;
+  AIJTCUPlan *plan;
+  PetscBool   done = PETSC_FALSE;
 
   PetscFunctionBegin;
-  if (str == SUBSET_NONZERO_PATTERN) {
-    PetscCall(AIJTCUAddSubset(Y, a, X, &done));
-    if (!done) PetscCall(AIJTCUHostAddSubset(Y, a, X));
-  } else AIJTCUCallParent(X, MatAXPY_AIJTCU_Y(Y, a, X, str)); /* the parent compares the names of both */
+  PetscCall(AIJTCUGetPlan(Y, &plan));
+  if (str == SUBSET_NONZERO_PATTERN) PetscCall(AIJTCUAddSubset(Y, a, X, &done));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
+  if (plan->id.kind == AIJTCU_KIND_MPI) PetscCall((*plan->id.parent.axpy)(Y, a, X, str)); /* it makes a matrix of Y's type */
+  else if (str == SUBSET_NONZERO_PATTERN) PetscCall(AIJTCUHostAddSubset(Y, a, X));
+  else AIJTCUCallParent(X, MatAXPY_AIJTCU_Y(Y, a, X, str)); /* the parent compares the names of both */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -295,7 +298,10 @@ static PetscErrorCode MatCreateGraph_AIJTCU(Mat A, PetscBool symmetrize, PetscBo
   PetscFunctionBegin;
   PetscCall(AIJTCUCreateGraph(A, symmetrize, scale, filter, n, at, G, &done));
   PetscCall(AIJTCUGetIdentity(A, &id));
-  if (!done) PetscCall((*id->parent.creategraph)(A, symmetrize, scale, filter, n, at, G));
+  if (!done) {
+    PetscCall(AIJTCUValuesToHost(A, PETSC_FALSE));
+    PetscCall((*id->parent.creategraph)(A, symmetrize, scale, filter, n, at, G));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -539,7 +545,7 @@ static const AIJTCUOp ops[] = {
   AIJTCU_OP(productsetfromoptions, MatProductSetFromOptions_AIJTCU, AIJTCU_FOR_OWN),
   AIJTCU_OP(convert, MatConvert_AIJTCU_Any, AIJTCU_FOR_OWN | AIJTCU_ADDED),
   AIJTCU_OP(transpose, MatTranspose_AIJTCU, 0),
-  AIJTCU_OP(creategraph, MatCreateGraph_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ),
+  AIJTCU_OP(creategraph, MatCreateGraph_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
   AIJTCU_OP(permute, MatPermute_AIJTCU, AIJTCU_FOR_OWN),
   AIJTCU_OP(createsubmatrix, MatCreateSubMatrix_AIJTCU, AIJTCU_FOR_OWN),
   AIJTCU_OP(createsubmatrices, MatCreateSubMatrices_AIJTCU, AIJTCU_FOR_OWN),
@@ -565,7 +571,7 @@ static const AIJTCUOp ops[] = {
   AIJTCU_OP(getblockdiagonal, AIJTCUGetBlockDiagonal, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_ADDED),
   AIJTCU_OP(getvblockdiagonal, AIJTCUGetVBlockDiagonal, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_ADDED),
   AIJTCU_OP(scale, MatScale_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ),
-  AIJTCU_OP(axpy, MatAXPY_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ),
+  AIJTCU_OP(axpy, MatAXPY_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
   AIJTCU_OP(zeroentries, MatZeroEntries_AIJTCU, AIJTCU_FOR_DEVICE),
   AIJTCU_OP(assemblyend, MatAssemblyEnd_AIJTCU, AIJTCU_FOR_DEVICE),
   AIJTCU_OP(setoption, MatSetOption_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ),

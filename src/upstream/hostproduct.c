@@ -231,8 +231,8 @@ static PetscErrorCode AIJTCUHostSetUpDense(Mat C, Mat D)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* C takes the pattern of D, which is destroyed, and keeps its product */
-static PetscErrorCode AIJTCUHostSetUpSparse(Mat C, MatType type, Mat *D)
+/* C becomes a matrix of a type, takes all that the sparse D has, which is destroyed, and keeps its product */
+PetscErrorCode AIJTCUProductTakes(Mat C, MatType type, Mat *D)
 {
   PetscFunctionBegin;
   PetscCall(MatSetSizes(C, (*D)->rmap->n, (*D)->cmap->n, (*D)->rmap->N, (*D)->cmap->N));
@@ -253,7 +253,7 @@ PetscErrorCode AIJTCUHostProductSymbolic(Mat C, MatType type)
   PetscCall(PetscInfo(C, "aijtcu: product %s on the host: its operands, or their types, have none on a device\n", MatProductTypes[C->product->type]));
   PetscCall(AIJTCUHostMultiplyAll(C, &D));
   ierr = PetscObjectBaseTypeCompareAny((PetscObject)D, &dense, MATSEQDENSE, MATMPIDENSE, "");
-  if (!ierr) ierr = dense ? AIJTCUHostSetUpDense(C, D) : AIJTCUHostSetUpSparse(C, type, &D);
+  if (!ierr) ierr = dense ? AIJTCUHostSetUpDense(C, D) : AIJTCUProductTakes(C, type, &D);
   PetscCall(MatDestroy(&D));
   PetscCall(ierr);
   C->ops->productnumeric = MatProductNumeric_AIJTCU_Host;

@@ -93,6 +93,7 @@ PETSC_INTERN PetscErrorCode AIJTCUFactorGet(Mat, AIJTCUTriangles *, PetscBool *)
 
 /* hostproduct.c */
 PETSC_INTERN PetscErrorCode AIJTCUHostProductSymbolic(Mat, MatType);
+PETSC_INTERN PetscErrorCode AIJTCUProductTakes(Mat, MatType, Mat *);
 
 /* Of products, a file each: staleproduct.c, devicec.c, replacedoperands.c, expandmaij.c, setupdense.c */
 PETSC_INTERN PetscErrorCode AIJTCUProductIsStale(Mat, PetscBool, PetscBool, const AIJTCUOperandKey *, const AIJTCUOperandKey *, PetscBool *);

@@ -1,0 +1,74 @@
+/*
+   What the files of parallel products share: the plan of one.
+*/
+#pragma once
+
+#include "sparseimpl.h"
+#include "ghostrows.h"
+
+#if AIJTCU_HAVE_DEVICE_REAL && AIJTCU_HAVE_HALO
+/* Rows on a device */
+typedef struct {
+  int64_t      nrows, ncols, nnz;
+  HrpbInt     *rowptr, *colidx;
+  PetscScalar *values;
+} AIJTCURows;
+
+enum {
+  WITH_B,  /* A B */
+  WITH_AT, /* the transpose of an operand, times B or A P */
+  SUMS,    /* of what all processes have for a row */
+  NPRODUCTS
+};
+
+typedef struct {
+  PetscBool        of[NPRODUCTS]; /* which products it consists of */
+  SparsePlan       plan[NPRODUCTS];
+  PetscScalar     *between; /* values of A P */
+  AIJTCUPatternKey key[2];
+  HrpbInt         *zeros; /* row pointers of a block without entries */
+  AIJTCURows       A, B;  /* the operands */
+  int64_t          own;   /* entries of B in its own rows */
+
+  AIJTCUGhosts   gathered;
+  AIJTCUShipment gather;
+  HrpbInt       *map; /* entries of B that are sent, */
+  PetscScalar   *out; /* and their values */
+
+  AIJTCUGhosts   scattered;
+  AIJTCUShipment scatter;
+  AIJTCURows     parts, select;
+  int64_t        kept; /* entries of `parts` that this process makes */
+
+  AIJTCUGhostColumns columns; /* of the result */
+  HrpbInt           *rowptr[2];
+  PetscScalar       *values; /* of the result, before they are split */
+} AIJTCUParallel;
+
+static inline const SparseProduct *AIJTCUResult(const AIJTCUParallel *s)
+{
+  return &s->plan[s->of[SUMS] ? SUMS : WITH_B].result;
+}
+
+static inline SparseMatrix AIJTCUOfRows(const AIJTCURows *r)
+{
+  return (SparseMatrix){r->nrows, r->ncols, r->nnz, r->rowptr, r->colidx, r->values};
+}
+
+static inline SparseMatrix AIJTCUOfProduct(const SparseProduct *p, const PetscScalar *values)
+{
+  return (SparseMatrix){p->nrows, p->ncols, p->nnz, p->rowptr, p->colidx, values};
+}
+
+/* The rows of B that this process has by itself */
+static inline SparseMatrix AIJTCUOwnRows(const AIJTCUParallel *s, int64_t nrows)
+{
+  return (SparseMatrix){nrows, s->B.ncols, s->own, s->B.rowptr, s->B.colidx, s->B.values};
+}
+
+/* parallelplan.c */
+PETSC_INTERN PetscErrorCode AIJTCUParallelPlan(Mat, AIJTCUParallel *, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUParallelReset(AIJTCUParallel *);
+PETSC_INTERN PetscErrorCode AIJTCUBlockArrays(const AIJTCUParallel *, Mat, PetscBool, SparseMatrix[2]);
+PETSC_INTERN PetscErrorCode AIJTCUToDevice(void *, const void *, size_t, struct CUstream_st *);
+#endif
