@@ -89,7 +89,7 @@ HrpbError SparseGraphCreate(const SparseMatrix *A, int32_t size, int32_t n, cons
   HrpbError   err;
 
   *g = made;
-  if (A->nrows != A->ncols || A->nrows % size || n > SPARSE_MOST_BLOCK) return HRPB_ERR_UNSUPPORTED;
+  if (A->nrows % size || A->ncols % size || n > SPARSE_MOST_BLOCK) return HRPB_ERR_UNSUPPORTED;
   HrpbCall(CheckKernels());
   subset.n = n;
   for (int32_t i = 0; i < n; i++) subset.at[i] = at[i];

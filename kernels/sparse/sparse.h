@@ -107,9 +107,9 @@ HrpbError SparseIsSubset(const SparseMatrix *X, const HrpbInt *rowptr, const Hrp
 /* values += a X, where values are those of such a matrix. Entries that it lacks are left out */
 HrpbError SparseAddSubset(const SparseMatrix *X, HrpbScalar a, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbScalar *values, HrpbStream stream);
 
-/* A square matrix of its own */
+/* A matrix of its own */
 typedef struct {
-  int64_t     n, nnz;
+  int64_t     n, nnz; /* rows, entries */
   HrpbInt    *rowptr, *colidx;
   HrpbScalar *values;
 } SparseGraph;
@@ -124,9 +124,9 @@ enum {
    size > 1; g is zeroed on any error
 */
 HrpbError SparseGraphCreate(const SparseMatrix *A, int32_t size, int32_t n, const int32_t at[], HrpbStream stream, SparseGraph *g);
-/* g + g^T, with an entry wherever one of them has one. Waits for the device; g stays on any error */
+/* Of a square graph: g + g^T, with an entry wherever one of them has one. Waits for the device; g stays on any error */
 HrpbError SparseGraphAddTranspose(SparseGraph *g, HrpbStream stream);
-/* Rows and columns scaled so that diagonal entries that are there and not zero have magnitude one */
+/* Of a square graph: rows and columns scaled so that diagonal entries that are there and not zero have magnitude one */
 HrpbError SparseGraphScale(SparseGraph *g, HrpbStream stream);
 HrpbError SparseGraphDestroy(SparseGraph *g, HrpbError before, HrpbStream stream);
 

@@ -2,8 +2,9 @@
    The graph of a matrix, MatCreateGraph(), which multigrid coarsens: norms of blocks, symmetrized and scaled, on the
    device.
 
-   It is what PETSc makes on the host, to the bit, unless blocks have holes: then PETSc makes it. The graph is a
-   matrix of the host, because coarsening reads its arrays there.
+   It is what PETSc makes on the host, to the bit, unless blocks have holes: then PETSc makes it. PETSc also makes one
+   of a parallel matrix that is to be symmetrized or scaled, or has no blocks. The values of the graph are on the host,
+   because coarsening reads them there.
 */
 #include "sparseimpl.h"
 
@@ -57,41 +58,105 @@ static PetscErrorCode AIJTCUGraphValues(Mat G, const SparseGraph *g)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUGraphMat(Mat A, const SparseGraph *g, Mat *G)
+/* A graph, or the part of one that a block of a parallel matrix has, as a sequential matrix of a type. It has g, or none */
+static PetscErrorCode AIJTCUGraphMat(MPI_Comm comm, MatType type, PetscInt nrows, PetscInt ncols, const SparseGraph *g, Mat *G)
 {
-  MatType type;
-
   PetscFunctionBegin;
-  PetscCall(MatGetType(A, &type));
-  PetscCall(MatCreate(PetscObjectComm((PetscObject)A), G));
-  PetscCall(MatSetSizes(*G, (PetscInt)g->n, (PetscInt)g->n, (PetscInt)g->n, (PetscInt)g->n));
+  PetscCall(MatCreate(comm, G));
+  PetscCall(MatSetSizes(*G, nrows, ncols, nrows, ncols));
   PetscCall(MatSetBlockSizes(*G, 1, 1));
   PetscCall(MatSetType(*G, type));
-  PetscCall(AIJTCUInherit(A, *G));
-  PetscCall(AIJTCUSparsePattern(*G, g->n, g->nnz, g->rowptr, g->colidx));
-  PetscCall(AIJTCUGraphValues(*G, g));
+  if (g) {
+    PetscCall(AIJTCUSparsePattern(*G, g->n, g->nnz, g->rowptr, g->colidx));
+    PetscCall(AIJTCUGraphValues(*G, g));
+  } else PetscCall(MatSeqAIJSetPreallocation(*G, 0, NULL));
   PetscCall(MatAssemblyBegin(*G, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(*G, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same from the arrays of A */
-static PetscErrorCode AIJTCUGraphOf(Mat A, const AIJTCUGraph *a, const SparseMatrix *M, Mat *G, HrpbError *err)
+/* The same from the arrays of a sequential A */
+static PetscErrorCode AIJTCUGraphOf(Mat A, const AIJTCUGraph *a, MatType type, Mat *G, HrpbError *err)
 {
+  const PetscInt nrows = A->rmap->n / a->bs, ncols = A->cmap->n / a->bs;
+  SparseMatrix   M;
   SparseGraph    g;
+  MatInfo        info;
   HrpbError      end;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
+  PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
+  if (info.nz_used == 0) {
+    PetscCall(AIJTCUGraphMat(PetscObjectComm((PetscObject)A), type, nrows, ncols, NULL, G));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(AIJTCUSparseArrays(A, PETSC_TRUE, &M));
   AIJTCUWorkspaceUser(PETSC_TRUE); /* g lives between calls on streams */
-  ierr = AIJTCUGraphCall(a, M, &g, err);
+  ierr = AIJTCUGraphCall(a, &M, &g, err);
   if (!ierr && !*err) {
-    ierr = AIJTCUGraphMat(A, &g, G);
+    ierr = AIJTCUGraphMat(PetscObjectComm((PetscObject)A), type, nrows, ncols, &g, G);
     end  = SparseGraphDestroy(&g, HRPB_SUCCESS, AIJTCUDeviceStreamBehind());
     if (!ierr) ierr = AIJTCUCheckRefused(end);
   }
   AIJTCUWorkspaceUser(PETSC_FALSE);
   PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Columns of nodes, if there are all columns of each */
+static PetscErrorCode AIJTCUGraphColumns(PetscInt n, const PetscInt columns[], PetscInt bs, PetscInt nodes[], HrpbError *err)
+{
+  PetscFunctionBegin;
+  if (n % bs) *err = HRPB_ERR_UNSUPPORTED;
+  for (PetscInt i = 0; i < n && !*err; i++) {
+    if (columns[i] % bs != i % bs || columns[i] / bs != columns[i / bs * bs] / bs) *err = HRPB_ERR_UNSUPPORTED;
+    else nodes[i / bs] = columns[i] / bs;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The blocks of the graph, on this process */
+static PetscErrorCode AIJTCUGraphBlocks(Mat A, const AIJTCUGraph *a, Mat block[2], PetscInt **garray, HrpbError *err)
+{
+  const PetscInt *columns;
+  Mat             of[2];
+  PetscBool       usable;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCULocalBlocks(A, of, &columns));
+  PetscCall(PetscMalloc1(of[1]->cmap->n, garray));
+  PetscCall(AIJTCUGraphColumns(of[1]->cmap->n, columns, a->bs, *garray, err));
+  for (int b = 0; b < 2 && !*err; b++) {
+    PetscCall(AIJTCUSparseOnDevice(of[b], &usable));
+    if (usable) PetscCall(AIJTCUGraphOf(of[b], a, MATSEQAIJCUSPARSE, &block[b], err));
+    else *err = HRPB_ERR_UNSUPPORTED;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The graph of a parallel A. Rows and columns are not scaled, and no transpose is added. Collective */
+static PetscErrorCode AIJTCUGraphParallel(Mat A, const AIJTCUGraph *a, Mat *G, PetscBool *done)
+{
+  Mat            block[2] = {NULL, NULL};
+  PetscInt      *garray   = NULL;
+  HrpbError      err      = HRPB_SUCCESS;
+  MatType        type;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUAttachBlocks(A));
+  ierr = AIJTCUGraphBlocks(A, a, block, &garray, &err);
+  PetscCall(AIJTCUAgree(PetscObjectComm((PetscObject)A), ierr, (PetscBool)!err, done));
+  if (!*done) {
+    for (int b = 0; b < 2; b++) PetscCall(MatDestroy(&block[b]));
+    PetscCall(PetscFree(garray));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatCreateMPIAIJWithSeqAIJ(PetscObjectComm((PetscObject)A), A->rmap->N / a->bs, A->cmap->N / a->bs, block[0], block[1], garray, G));
+  PetscCall(MatGetType(A, &type));
+  PetscCall(MatConvert(*G, type, MAT_INPLACE_MATRIX, G));
+  PetscCall(AIJTCUInherit(A, *G));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -110,32 +175,39 @@ static PetscErrorCode AIJTCUGraphFinish(Mat A, PetscBool symmetrize, PetscReal f
 }
 #endif
 
-/* MatCreateGraph() of a sequential A, if it can be made on the device. done says whether it was */
+/* MatCreateGraph(), if it can be made on the device. done says whether it was. Collective */
 PetscErrorCode AIJTCUCreateGraph(Mat A, PetscBool symmetrize, PetscBool scale, PetscReal filter, PetscInt n, const PetscInt at[], Mat *G, PetscBool *done)
 {
   PetscFunctionBegin;
   *done = PETSC_FALSE;
 #if AIJTCU_HAVE_DEVICE_REAL
   {
-    AIJTCUGraph  a = {.n = n, .at = at, .scale = scale};
-    AIJTCUPlan  *plan;
-    SparseMatrix M;
-    PetscBool    usable, known, symmetric;
-    HrpbError    err = HRPB_SUCCESS;
+    AIJTCUGraph a = {.n = n, .at = at, .scale = scale};
+    AIJTCUPlan *plan;
+    MatType     type;
+    PetscBool   usable, known, symmetric;
+    HrpbError   err = HRPB_SUCCESS;
 
-    PetscCall(AIJTCUSparseOnDevice(A, &usable));
     PetscCall(AIJTCUGetPlan(A, &plan));
+    if (!plan || !A->assembled || AIJTCUGetOptions(plan)->sparse == MAT_AIJTCU_SPARSE_CUSPARSE || n > SPARSE_MOST_BLOCK) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(MatGetBlockSize(A, &a.bs));
-    if (!usable || !plan || AIJTCUGetOptions(plan)->sparse == MAT_AIJTCU_SPARSE_CUSPARSE || n > SPARSE_MOST_BLOCK) PetscFunctionReturn(PETSC_SUCCESS);
-    if (a.bs == 1) a.n = 0;
-    if (a.bs == 1 && !scale && filter < 0) PetscFunctionReturn(PETSC_SUCCESS); /* it may be A itself */
     PetscCall(MatIsSymmetricKnown(A, &known, &symmetric));
     a.symmetrize = (PetscBool)(symmetrize && !(known && symmetric));
-    PetscCall(AIJTCUSparseArrays(A, PETSC_TRUE, &M));
-    PetscCall(AIJTCUGraphOf(A, &a, &M, G, &err));
-    *done = (PetscBool)!err;
-    if (err) PetscCall(PetscInfo(A, "aijtcu: graph on the host: %s\n", HrpbErrorString(err)));
-    else PetscCall(AIJTCUGraphFinish(A, symmetrize, filter, *G));
+    if (a.bs == 1) a.n = 0;
+    if (a.bs == 1 && !scale && filter < 0) PetscFunctionReturn(PETSC_SUCCESS); /* it may be A itself */
+    if (plan->id.kind == AIJTCU_KIND_MPI) {
+      PetscCall(AIJTCUAtDevice(A, plan, &usable));
+      if (usable && a.bs > 1 && !a.symmetrize && !scale) PetscCall(AIJTCUGraphParallel(A, &a, G, done));
+    } else {
+      PetscCall(AIJTCUSparseOnDevice(A, &usable));
+      if (!usable || A->rmap->n != A->cmap->n) PetscFunctionReturn(PETSC_SUCCESS);
+      PetscCall(MatGetType(A, &type));
+      PetscCall(AIJTCUGraphOf(A, &a, type, G, &err));
+      *done = (PetscBool)!err;
+      if (*done) PetscCall(AIJTCUInherit(A, *G));
+      else PetscCall(PetscInfo(A, "aijtcu: graph on the host: %s\n", HrpbErrorString(err)));
+    }
+    if (*done) PetscCall(AIJTCUGraphFinish(A, symmetrize, filter, *G));
   }
 #else
   (void)A;

@@ -486,7 +486,8 @@ PetscErrorCode MatAIJTCUGetMult(Mat A, MatAIJTCUMult *mult)
   MAT_REUSE_MATRIX only values are made. Until then the product keeps A P, for example, and the transpose of P on the
   device. Where memory is short, the parent makes the product.
 
-  `MatCreateGraph()` of a matrix of one process, which multigrid coarsens, goes the same way.
+  `MatCreateGraph()`, which multigrid coarsens, goes the same way. In parallel this holds for matrices with blocks, if
+  the graph is neither scaled nor symmetrized.
 
 .seealso: `MATAIJTCU`, `MatAIJTCUGetSparse()`, `MatAIJTCUSparse`, `MatPtAP()`, `MatMatMult()`
 @*/
