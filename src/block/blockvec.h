@@ -93,8 +93,24 @@ PETSC_INTERN PetscErrorCode AIJTCURegisterPC(const char[], PetscErrorCode (*)(PC
 PETSC_INTERN PetscErrorCode AIJTCURegisterJacobi(void);
 PETSC_INTERN PetscErrorCode AIJTCUJacobiGetDiagonal(PC, PetscInt *, Vec *);
 
+/* chebyshev.c */
+PETSC_INTERN PetscReal AIJTCUChebyshevOmega(PetscReal, PetscReal[2]);
+
 /* pcmg.c: PCMG and PCGAMG of a block */
 PETSC_INTERN PetscErrorCode AIJTCURegisterMG(void);
+
+  #if AIJTCU_HAVE_DEVICE
+/* pcmgvector.c: the same of one vector */
+typedef struct _n_AIJTCUMGVector *AIJTCUMGVector;
+typedef struct { /* a level: its operator, smoothers, and transfers to and from the coarser one */
+  Mat       A, down, up;
+  PetscBool down_transposed, up_transposed;
+  KSP       smoother[2]; /* before and after */
+  PetscInt  cycles;
+} AIJTCUMGVectorLevel;
+PETSC_INTERN PetscErrorCode AIJTCUMGVectorApply(AIJTCUMGVector *, PetscInt, const AIJTCUMGVectorLevel[], Mat, PetscInt, Vec, Vec, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUMGVectorDestroy(AIJTCUMGVector *);
+  #endif
 
 /* pcasm.c: PCASM and PCGASM of a block */
 PETSC_INTERN PetscErrorCode AIJTCURegisterSchwarz(void);

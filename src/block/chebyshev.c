@@ -51,7 +51,7 @@ static PetscErrorCode AIJTCUStepChebyshev(KSP ksp, AIJTCUBlockKSP *s, PetscInt n
 }
 
 /* The numbers of the first kind: a step is x_n = omega x_n-1 + (1 - omega) x_n-2 + omega scale M r_n-1; omega_1 is 1 */
-static PetscReal AIJTCUOmega(PetscReal alpha, PetscReal c[2])
+PetscReal AIJTCUChebyshevOmega(PetscReal alpha, PetscReal c[2])
 {
   const PetscReal next = 2 / alpha * c[1] - c[0], omega = 2 / alpha * c[1] / next;
 
@@ -82,7 +82,7 @@ static PetscErrorCode AIJTCUSolveChebyshevFirst(KSP ksp, AIJTCUBlockKSP *s, cons
       PetscCall(AIJTCUColumnsScaled(s, 1, (PetscScalar[]){scale}, COEFFICIENTS));
       PetscCall(AIJTCUBlockMAXPY(ctx, X, 1, 1, value, d));
     } else {
-      const PetscReal omega = AIJTCUOmega(alpha, c);
+      const PetscReal omega = AIJTCUChebyshevOmega(alpha, c);
 
       PetscCall(AIJTCUColumnsScaled(s, 2, (PetscScalar[]){(omega - 1) * (n == 2 ? scale : 1), omega * scale}, COEFFICIENTS));
       if (last && !norms) PetscCall(AIJTCUBlockMAXPY(ctx, X, 1, 2, value, d));
@@ -109,7 +109,7 @@ static PetscErrorCode AIJTCUSmoothChebyshev(KSP ksp, AIJTCUBlockKSP *s, const AI
   PetscCall(AIJTCUBlockWork(s->ctx, AIJTCU_BLOCK_OWN, &W));
   for (PetscInt n = 1; n <= ksp->max_it; n++) {
     const Mat       from = n % 2 ? X : T, before = n % 2 ? T : X, to = n == ksp->max_it ? X : before;
-    const PetscReal omega = n == 1 ? 1 : AIJTCUOmega(alpha, c);
+    const PetscReal omega = n == 1 ? 1 : AIJTCUChebyshevOmega(alpha, c);
     const PetscInt  known = n - (ksp->guess_zero ? 1 : 0); /* how many of x_n-1, x_n-2, ... are not zero, or there */
 
     if (known) PetscCall(AIJTCUBlockMatMult(ksp, s, from, W));

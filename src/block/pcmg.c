@@ -80,6 +80,7 @@ typedef struct {
   PetscErrorCode (*setup)(PC); /* PETSc's functions behind ours */
   PetscErrorCode (*reset)(PC);
   PetscErrorCode (*destroy)(PC);
+  PetscErrorCode (*apply)(PC, Vec, Vec);
   PetscErrorCode (*matapply)(PC, Mat, Mat);
   PetscErrorCode (*matapplytranspose)(PC, Mat, Mat);
   PetscErrorCode (*matapplyrichardson)(PC, Mat, Mat, Mat, PetscReal, PetscReal, PetscReal, PetscInt, PetscBool, PetscInt *, PCRichardsonConvergedReason *);
@@ -93,6 +94,10 @@ typedef struct {
   PetscObjectId     no_coarse_id; /* of the operator of which there is none, and its pattern; 0 for none */
   PetscObjectState  no_coarse_state;
   AIJTCUMGWidth     widths[WIDTHS];
+  #if AIJTCU_HAVE_DEVICE
+  AIJTCUMGVector vector;     /* a cycle for one vector */
+  PetscBool      not_vector; /* there is none for this set-up */
+  #endif
 } AIJTCUMG;
 
 static PetscErrorCode AIJTCUMGGet(PC pc, AIJTCUMG **s)
@@ -142,6 +147,9 @@ static PetscErrorCode AIJTCUMGCoarseDrop(AIJTCUMG *s)
 static PetscErrorCode AIJTCUMGDrop(AIJTCUMG *s)
 {
   PetscFunctionBegin;
+  #if AIJTCU_HAVE_DEVICE
+  PetscCall(AIJTCUMGVectorDestroy(&s->vector));
+  #endif
   PetscCall(AIJTCUMGCoarseDrop(s));
   for (PetscInt i = 0; i < WIDTHS; i++) PetscCall(AIJTCUMGWidthDrop(&s->widths[i]));
   for (PetscInt l = 0; l < PETSC_MG_MAXLEVELS; l++) {
@@ -380,10 +388,10 @@ static PetscErrorCode AIJTCUMGInverseIsAccurate(Mat A, Mat inverse, PetscBool *i
 }
 
 /*
-   The coarse solve of the identity, as a sparse matrix, for products with blocks like X. NULL if the solve fails, or if
+   The coarse solve of the identity, as a sparse matrix, for products with blocks of a type. NULL if the solve fails, or if
    digits are lost
 */
-static PetscErrorCode AIJTCUMGCoarseSolveIdentity(KSP ksp, Mat A, MatType type, Mat X, Mat *coarse)
+static PetscErrorCode AIJTCUMGCoarseSolveIdentity(KSP ksp, Mat A, MatType type, MatType dense, Mat *coarse)
 {
   const MPI_Comm     comm = PetscObjectComm((PetscObject)A);
   Mat                identity, inverse;
@@ -393,7 +401,7 @@ static PetscErrorCode AIJTCUMGCoarseSolveIdentity(KSP ksp, Mat A, MatType type, 
   PetscFunctionBegin;
   PetscCall(MatCreateDense(comm, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N, NULL, &identity));
   PetscCall(MatShift(identity, 1));
-  PetscCall(MatConvert(identity, ((PetscObject)X)->type_name, MAT_INPLACE_MATRIX, &identity));
+  PetscCall(MatConvert(identity, dense, MAT_INPLACE_MATRIX, &identity));
   PetscCall(MatDuplicate(identity, MAT_DO_NOT_COPY_VALUES, &inverse));
   PetscCall(KSPMatSolve(ksp, identity, inverse));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
@@ -413,7 +421,7 @@ static PetscErrorCode AIJTCUMGCoarseSolveIdentity(KSP ksp, Mat A, MatType type, 
 }
 
 /* Let s->coarse be the coarse solve as it is now, if it is made a matrix: where blocks are taken */
-static PetscErrorCode AIJTCUMGCoarseSync(PC pc, AIJTCUMG *s, Mat X)
+static PetscErrorCode AIJTCUMGCoarseSync(PC pc, AIJTCUMG *s, MatType dense)
 {
   const KSP     ksp = ((PC_MG *)pc->data)->levels[0]->smoothd;
   MatType       type;
@@ -452,7 +460,7 @@ static PetscErrorCode AIJTCUMGCoarseSync(PC pc, AIJTCUMG *s, Mat X)
   PetscCall(AIJTCUMGCoarseDrop(s));
   if (!all[HAVE]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetType(pc->pmat, &type));
-  PetscCall(AIJTCUMGCoarseSolveIdentity(ksp, A, type, X, &s->coarse));
+  PetscCall(AIJTCUMGCoarseSolveIdentity(ksp, A, type, dense, &s->coarse));
   if (s->coarse) PetscCall(PetscInfo(pc, "aijtcu: the coarse solve of %" PetscInt_FMT " rows is made a matrix\n", A->rmap->N));
   PetscCall(AIJTCUMGGivenSet(&s->coarse_of, F, FACTOR)); /* last: after an error it is made anew */
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -768,7 +776,7 @@ static PetscErrorCode AIJTCUMGCycleGet(PC pc, Mat B, Mat X, AIJTCUMG **s, AIJTCU
     PetscCall(AIJTCUMGSameType(B, X, &same));
     if (same) {
       PetscCall(AIJTCUMGOperatorsSync(pc, *s));
-      PetscCall(AIJTCUMGCoarseSync(pc, *s, X));
+      PetscCall(AIJTCUMGCoarseSync(pc, *s, ((PetscObject)X)->type_name));
       PetscCall(AIJTCUMGWidthGet(*s, X, width));
     }
     if (!*width) why = "its right-hand sides or solutions are not where its operator is";
@@ -841,6 +849,50 @@ static PetscErrorCode PCMatApplyRichardson_MG_AIJTCU(PC pc, Mat B, Mat X, Mat W,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+  #if AIJTCU_HAVE_DEVICE
+/* x of one vector, where the cycle is the plain one */
+static PetscErrorCode AIJTCUMGApplyVector(PC pc, AIJTCUMG *s, Vec b, Vec x, PetscBool *done)
+{
+  const PC_MG        *mg = (PC_MG *)pc->data;
+  AIJTCUMGVectorLevel level[PETSC_MG_MAXLEVELS];
+
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+  PetscCall(AIJTCUMGOperatorsSync(pc, s));
+  PetscCall(AIJTCUMGCoarseSync(pc, s, MATSEQDENSECUDA));
+  if (!s->coarse) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt l = 1; l < s->nlevels; l++) {
+    const PC_MG_Levels      *given = mg->levels[l];
+    const AIJTCUMGOperators *op    = &s->operators[l];
+
+    level[l] = (AIJTCUMGVectorLevel){.A = given->A, .down = op->down.used, .up = op->up.used, .down_transposed = op->down.transposed, .up_transposed = op->up.transposed, .smoother = {given->smoothd, given->smoothu}, .cycles = (PetscInt)given->cycles};
+  }
+  PetscCall(AIJTCUMGVectorApply(&s->vector, s->nlevels, level, s->coarse, mg->cyclesperpcapply, b, x, done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCApply_MG_AIJTCU(PC pc, Vec b, Vec x)
+{
+  AIJTCUMG   *s;
+  const char *why  = NULL;
+  PetscBool   done = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUMGGet(pc, &s));
+  if (!s->not_vector) {
+    PetscCall(AIJTCUMGCompleteLevels((PC_MG *)pc->data));
+    PetscCall(AIJTCUMGLacks(pc, &why));
+    if (!why) PetscCall(AIJTCUMGApplyVector(pc, s, b, x, &done));
+    if (!done) {
+      s->not_vector = PETSC_TRUE;
+      PetscCall(PetscInfo(pc, "aijtcu: one vector by PETSc's cycle: %s\n", why ? why : "a smoother, a transfer or the coarse solve is not the plain one"));
+    }
+  }
+  if (!done) PetscCall((*s->apply)(pc, b, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+  #endif
+
 /* Runs for every new operator, and for new values */
 static PetscErrorCode PCSetUp_MG_AIJTCU(PC pc)
 {
@@ -855,6 +907,10 @@ static PetscErrorCode PCSetUp_MG_AIJTCU(PC pc)
   PetscCall(AIJTCUGetPlan(pc->pmat, &plan));
   s->taken = (PetscBool)(plan && AIJTCUBlockSolvers == AIJTCU_BLOCK_SOLVERS_ALWAYS);
   if (plan && !s->taken) PetscCall(AIJTCUAtDevice(pc->pmat, plan, &s->taken));
+  #if AIJTCU_HAVE_DEVICE
+  s->not_vector  = PETSC_FALSE;
+  pc->ops->apply = s->taken && plan->id.kind == AIJTCU_KIND_SEQ ? PCApply_MG_AIJTCU : s->apply;
+  #endif
   /* Not for a cycle with which PETSc does not iterate so */
   pc->ops->matapplyrichardson = s->taken && pc->ops->applyrichardson ? PCMatApplyRichardson_MG_AIJTCU : s->matapplyrichardson;
   pc->ops->matapply           = plan ? PCMatApply_MG_AIJTCU : s->matapply;
@@ -901,6 +957,7 @@ static PetscErrorCode AIJTCUMGWrap(PC pc, PetscErrorCode (*create)(PC))
   s->setup    = pc->ops->setup;
   s->reset    = pc->ops->reset;
   s->destroy  = pc->ops->destroy;
+  s->apply    = pc->ops->apply;
   s->matapply = pc->ops->matapply;
 
   s->matapplytranspose  = pc->ops->matapplytranspose;

@@ -114,6 +114,23 @@ PETSC_INTERN void           AIJTCUVectorFacts(const AIJTCUPlan *, const VectorPl
 PETSC_INTERN PetscErrorCode AIJTCUTransposeCreate(Mat, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUTransposeUpdate(Mat, AIJTCUPlan *, PetscBool *);
 
+#if AIJTCU_HAVE_DEVICE
+/*
+   A product with one vector, or with the transpose, for who launches it himself: its order has all but the vectors. It
+   is current until the matrix changes, or what is made of it. An order that adds takes what one without does
+*/
+typedef struct {
+  Mat              mat; /* not a reference */
+  PetscBool        transposed;
+  PetscInt64       plan; /* its number */
+  PetscObjectState state;
+  AIJTCUWorkOrder  order;
+  VectorPlan       vector; /* as it was */
+} AIJTCUVectorProduct;
+PETSC_INTERN PetscErrorCode AIJTCUVectorProductGet(Mat, PetscBool, AIJTCUVectorProduct *, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUVectorProductIsCurrent(const AIJTCUVectorProduct *, PetscBool *);
+#endif
+
 /* Bytes on the device */
 PETSC_INTERN PetscInt64 AIJTCUBricksBytes(const AIJTCUBricks *);
 PETSC_INTERN PetscInt64 AIJTCUOrderBytes(const AIJTCUOrder *);
