@@ -301,6 +301,7 @@ static PetscErrorCode MatCreateGraph_AIJTCU(Mat A, PetscBool symmetrize, PetscBo
   if (!done) {
     PetscCall(AIJTCUValuesToHost(A, PETSC_FALSE));
     PetscCall((*id->parent.creategraph)(A, symmetrize, scale, filter, n, at, G));
+    PetscCall(AIJTCUValuesToHost(*G, PETSC_FALSE)); /* coarsening reads them there */
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

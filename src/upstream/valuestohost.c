@@ -56,6 +56,8 @@
        MatScale(A, 2);  // on the device
        MatCreateGraph(A, PETSC_FALSE, PETSC_FALSE, -1, 0, NULL, &G);  // has entries of the A of before
 
+     So does MATCOARSENHEM with the graph, whose newest values are on the device if it was scaled.
+
      What would help: MatSeqAIJGetArrayRead() in place of a->a.
 
    Needed: 3.26. Gone when: nothing says it; try the lines above. Ours: parallelproduct.c.
