@@ -92,7 +92,8 @@ static PetscErrorCode AIJTCUMGSmootherGet(KSP ksp, Mat A, AIJTCUMGSmoother *m, P
   PetscFunctionBegin;
   PetscCall(PetscMemzero(m, sizeof(*m)));
   PetscCall(PetscObjectTypeCompare((PetscObject)ksp, KSPCHEBYSHEV, is));
-  if (ksp->normtype != KSP_NORM_NONE || ksp->max_it < 1 || ksp->transpose_solve || ksp->numbermonitors || ksp->presolve || ksp->postsolve || ksp->view || ksp->viewPre || ksp->pc_side == PC_RIGHT) *is = PETSC_FALSE;
+  if (ksp->normtype != KSP_NORM_NONE || ksp->max_it < 1 || ksp->transpose_solve || ksp->numbermonitors || ksp->presolve || ksp->postsolve ||
+      ksp->view || ksp->viewPre || ksp->pc_side == PC_RIGHT) *is = PETSC_FALSE;
   if (!*is) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(KSPGetOperators(ksp, &P, NULL));
   PetscCall(MatGetNullSpace(A, &nullsp[0]));
@@ -115,7 +116,8 @@ static PetscErrorCode AIJTCUMGSmootherGet(KSP ksp, Mat A, AIJTCUMGSmoother *m, P
 }
 
 /* Whether the list is still that of these levels */
-static PetscErrorCode AIJTCUMGVectorIsCurrent(AIJTCUMGVector s, PetscInt nlevels, const AIJTCUMGVectorLevel level[], Mat coarse, PetscInt cycles, PetscBool *is)
+static PetscErrorCode AIJTCUMGVectorIsCurrent(AIJTCUMGVector s, PetscInt nlevels, const AIJTCUMGVectorLevel level[], Mat coarse,
+                                              PetscInt cycles, PetscBool *is)
 {
   PetscFunctionBegin;
   *is = (PetscBool)(s->n && s->nlevels == nlevels && s->cycles == cycles && s->coarse.mat == coarse);
@@ -124,7 +126,8 @@ static PetscErrorCode AIJTCUMGVectorIsCurrent(AIJTCUMGVector s, PetscInt nlevels
     const AIJTCUMGRows        *r = &s->level[l];
     const AIJTCUMGVectorLevel *g = &level[l];
 
-    *is = (PetscBool)(r->A.mat == g->A && r->down.mat == g->down && r->up.mat == g->up && r->down.transposed == g->down_transposed && r->up.transposed == g->up_transposed && r->cycles == g->cycles);
+    *is = (PetscBool)(r->A.mat == g->A && r->down.mat == g->down && r->up.mat == g->up && r->down.transposed == g->down_transposed &&
+                      r->up.transposed == g->up_transposed && r->cycles == g->cycles);
     if (*is) PetscCall(AIJTCUVectorProductIsCurrent(&r->A, is));
     if (*is) PetscCall(AIJTCUVectorProductIsCurrent(&r->down, is));
     if (*is) PetscCall(AIJTCUVectorProductIsCurrent(&r->up, is));
@@ -160,7 +163,8 @@ static void AIJTCUMGListProduct(AIJTCUMGVector s, const AIJTCUVectorProduct *p, 
 }
 
 /* y = a y0 + b x + c D r. A term with a zero is left out */
-static void AIJTCUMGListStep(AIJTCUMGVector s, PetscInt rows, PetscReal a, const PetscScalar *y0, PetscReal b, const PetscScalar *x, PetscReal c, const AIJTCUMGSmoother *m, const PetscScalar *r, PetscScalar *y)
+static void AIJTCUMGListStep(AIJTCUMGVector s, PetscInt rows, PetscReal a, const PetscScalar *y0, PetscReal b, const PetscScalar *x,
+                             PetscReal c, const AIJTCUMGSmoother *m, const PetscScalar *r, PetscScalar *y)
 {
   AIJTCUMGLaunch *k = AIJTCUMGNext(s);
 
@@ -168,7 +172,8 @@ static void AIJTCUMGListStep(AIJTCUMGVector s, PetscInt rows, PetscReal a, const
   if (!k) return;
   k->product = NULL;
   k->rows    = rows;
-  k->smooth  = (BlockSmooth){.a = a, .b = b, .c = c, .Y0 = {y0, rows}, .X = {x, rows}, .B = {r, rows}, .W = {NULL, rows}, .D = m ? m->D : NULL, .dblock = m ? (int32_t)m->dblock : 1, .Y = {y, rows}};
+  k->smooth  = (BlockSmooth){.a = a, .b = b, .c = c, .Y0 = {y0, rows}, .X = {x, rows}, .B = {r, rows}, .W = {NULL, rows},
+                             .D = m ? m->D : NULL, .dblock = m ? (int32_t)m->dblock : 1, .Y = {y, rows}};
 }
 
 /* Chebyshev of the first kind, as AIJTCUSmoothChebyshev() has it. x_n comes to t and to x in turns, the last to x */
@@ -183,7 +188,8 @@ static void AIJTCUMGListSmoother(AIJTCUMGVector s, const AIJTCUMGRows *r, const 
     const PetscInt     known = n - (zero ? 1 : 0); /* how many of x_n-1, x_n-2, ... are not zero, or there */
 
     if (known) AIJTCUMGListProduct(s, &r->A, from, r->b, r->w);
-    AIJTCUMGListStep(s, r->rows, known > 1 ? 1 - omega : 0, before, known ? omega : 0, from, -omega * scale, m, known ? r->w : r->b, n == m->steps ? r->x : before);
+    AIJTCUMGListStep(s, r->rows, known > 1 ? 1 - omega : 0, before, known ? omega : 0, from, -omega * scale, m, known ? r->w : r->b,
+                     n == m->steps ? r->x : before);
   }
 }
 
@@ -199,7 +205,8 @@ static void AIJTCUMGListCycle(AIJTCUMGVector s, PetscInt l, PetscBool zero)
   AIJTCUMGListSmoother(s, r, &r->smoother[0], zero);
   AIJTCUMGListProduct(s, &r->A, r->x, r->b, r->w);
   AIJTCUMGListProduct(s, &r->down, r->w, NULL, coarser->b);
-  for (PetscInt i = 0; i < (l == 1 ? 1 : r->cycles); i++) AIJTCUMGListCycle(s, l - 1, (PetscBool)(i == 0)); /* the coarsest level is solved once */
+  /* the coarsest level is solved once */
+  for (PetscInt i = 0; i < (l == 1 ? 1 : r->cycles); i++) AIJTCUMGListCycle(s, l - 1, (PetscBool)(i == 0));
   AIJTCUMGListProduct(s, &r->up, coarser->x, r->x, r->x);
   AIJTCUMGListSmoother(s, r, &r->smoother[1], PETSC_FALSE);
 }
@@ -261,7 +268,8 @@ static PetscErrorCode AIJTCUMGVectorList(AIJTCUMGVector s, cudaStream_t stream, 
   for (PetscInt i = 0; i < s->n; i++) {
     size_t bytes = 0;
 
-    if (s->list[i].product) AIJTCUCallKernels(SpmmWork(s->list[i].product->order.kernel, &s->list[i].product->order.A, &s->list[i].operands, &bytes));
+    if (s->list[i].product) AIJTCUCallKernels(SpmmWork(s->list[i].product->order.kernel, &s->list[i].product->order.A,
+                                                       &s->list[i].operands, &bytes));
     most = PetscMax(most, bytes);
   }
   if (most) PetscCall(AIJTCUDeviceMalloc(most, stream, &s->work));
@@ -270,7 +278,8 @@ static PetscErrorCode AIJTCUMGVectorList(AIJTCUMGVector s, cudaStream_t stream, 
 }
 
 /* The list for these levels. None of it is kept where it is not the plain case */
-static PetscErrorCode AIJTCUMGVectorBuild(AIJTCUMGVector s, PetscInt nlevels, const AIJTCUMGVectorLevel level[], Mat coarse, PetscInt cycles, PetscBool *is)
+static PetscErrorCode AIJTCUMGVectorBuild(AIJTCUMGVector s, PetscInt nlevels, const AIJTCUMGVectorLevel level[], Mat coarse,
+                                          PetscInt cycles, PetscBool *is)
 {
   cudaStream_t stream = NULL;
 
@@ -315,7 +324,8 @@ static HrpbError AIJTCUMGVectorRun(void *ctx, cudaStream_t stream)
   for (PetscInt i = 0; i < s->n && !err; i++) {
     const AIJTCUMGLaunch *k = &s->list[i];
 
-    err = k->product ? SpmmRun(k->product->order.kernel, &k->product->order.A, &k->operands, s->work, stream) : AIJTCUMGSmoothRun(k->rows, &k->smooth, stream);
+    if (k->product) err = SpmmRun(k->product->order.kernel, &k->product->order.A, &k->operands, s->work, stream);
+    else err = AIJTCUMGSmoothRun(k->rows, &k->smooth, stream);
   }
   return err;
 }
@@ -365,7 +375,8 @@ static PetscErrorCode AIJTCUMGVectorCount(const struct _n_AIJTCUMGVector *s)
    x = so many cycles for b, from zero. level[0] is not looked at: `coarse` is what it multiplies with. done is false
    where it is not the plain case, with nothing changed
 */
-PetscErrorCode AIJTCUMGVectorApply(AIJTCUMGVector *s, PetscInt nlevels, const AIJTCUMGVectorLevel level[], Mat coarse, PetscInt cycles, Vec b, Vec x, PetscBool *done)
+PetscErrorCode AIJTCUMGVectorApply(AIJTCUMGVector *s, PetscInt nlevels, const AIJTCUMGVectorLevel level[], Mat coarse, PetscInt cycles,
+                                   Vec b, Vec x, PetscBool *done)
 {
   const PetscScalar *from;
   PetscScalar       *to;

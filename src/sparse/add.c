@@ -29,7 +29,8 @@ static PetscErrorCode AIJTCUPairOnDevice(AIJTCUPair *p, PetscBool *is)
 }
 
 /* Without values: whether y has all entries of x */
-static PetscErrorCode AIJTCUAddOnStream(const SparseMatrix *X, PetscScalar a, const SparseMatrix *Y, const PetscInt place[], PetscScalar *values, cudaStream_t stream, HrpbError *err)
+static PetscErrorCode AIJTCUAddOnStream(const SparseMatrix *X, PetscScalar a, const SparseMatrix *Y, const PetscInt place[],
+                                        PetscScalar *values, cudaStream_t stream, HrpbError *err)
 {
   SparseMatrix numbered = *X;
   PetscInt    *map = NULL;
@@ -55,7 +56,8 @@ static PetscErrorCode AIJTCUAddOnStream(const SparseMatrix *X, PetscScalar a, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUAddInto(const SparseMatrix *X, PetscScalar a, const SparseMatrix *Y, const PetscInt place[], PetscScalar *values, HrpbError *err)
+static PetscErrorCode AIJTCUAddInto(const SparseMatrix *X, PetscScalar a, const SparseMatrix *Y, const PetscInt place[],
+                                    PetscScalar *values, HrpbError *err)
 {
   cudaStream_t stream = NULL;
 

@@ -38,7 +38,8 @@ PetscInt AIJTCUGhostsRows(const AIJTCUGhosts *g, AIJTCUSide side)
 }
 
 /* Process i of the side `from` sends out[first[from][i]] to out[first[from][i + 1]]; in is the same on the other side */
-static PetscErrorCode AIJTCUGhostsExchange(const AIJTCUGhosts *g, AIJTCUSide from, MPI_Datatype type, size_t size, const void *out, void *in, const PetscInt *const first[2])
+static PetscErrorCode AIJTCUGhostsExchange(const AIJTCUGhosts *g, AIJTCUSide from, MPI_Datatype type, size_t size, const void *out,
+                                           void *in, const PetscInt *const first[2])
 {
   const AIJTCUPeers *give = &g->peers[from], *get = &g->peers[!from];
   MPI_Comm           comm = PetscObjectComm((PetscObject)g->sf);
@@ -50,12 +51,14 @@ static PetscErrorCode AIJTCUGhostsExchange(const AIJTCUGhosts *g, AIJTCUSide fro
   for (PetscMPIInt i = 0; i < get->n; i++) {
     const PetscInt begin = first[!from][i], end = first[!from][i + 1];
 
-    if (end > begin) PetscCallMPI(MPIU_Irecv((char *)in + size * (size_t)begin, end - begin, type, get->ranks[i], g->tag, comm, &request[n++]));
+    if (end > begin) PetscCallMPI(MPIU_Irecv((char *)in + size * (size_t)begin, end - begin, type, get->ranks[i], g->tag, comm,
+                                             &request[n++]));
   }
   for (PetscMPIInt i = 0; i < give->n; i++) {
     const PetscInt begin = first[from][i], end = first[from][i + 1];
 
-    if (end > begin) PetscCallMPI(MPIU_Isend((const char *)out + size * (size_t)begin, end - begin, type, give->ranks[i], g->tag, comm, &request[n++]));
+    if (end > begin) PetscCallMPI(MPIU_Isend((const char *)out + size * (size_t)begin, end - begin, type, give->ranks[i], g->tag, comm,
+                                             &request[n++]));
   }
   PetscCallMPI(MPI_Waitall(n, request, MPI_STATUSES_IGNORE));
   PetscCall(PetscFree(request));
@@ -90,7 +93,8 @@ static PetscErrorCode AIJTCURowPointers(PetscInt n, PetscInt rowptr[])
    Send rows of these lengths with these columns. On return s has the row pointers of those received, and *received
    their columns, which the caller frees. lengths has room for one more number, and is changed. Collective
 */
-PetscErrorCode AIJTCUShipmentCreate(const AIJTCUGhosts *g, AIJTCUSide from, PetscInt lengths[], const PetscInt columns[], AIJTCUShipment *s, PetscInt **received)
+PetscErrorCode AIJTCUShipmentCreate(const AIJTCUGhosts *g, AIJTCUSide from, PetscInt lengths[], const PetscInt columns[],
+                                    AIJTCUShipment *s, PetscInt **received)
 {
   const PetscInt *const rows[2] = {g->peers[0].start, g->peers[1].start};
 
@@ -134,7 +138,8 @@ PetscErrorCode AIJTCUShipmentDestroy(AIJTCUShipment *s)
    and gets those of columns, which are global numbers and get their new ones. *map has the new place of each of before
    among the others. Both lists are the caller's to free
 */
-PetscErrorCode AIJTCUNumberColumns(PetscLayout layout, PetscInt n, const PetscInt before[], PetscInt ncolumns, PetscInt columns[], AIJTCUGhostColumns *g)
+PetscErrorCode AIJTCUNumberColumns(PetscLayout layout, PetscInt n, const PetscInt before[], PetscInt ncolumns, PetscInt columns[],
+                                   AIJTCUGhostColumns *g)
 {
   const PetscInt own = layout->n;
   PetscHMapI     place;

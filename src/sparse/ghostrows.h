@@ -46,7 +46,8 @@ typedef struct {
 PETSC_INTERN PetscErrorCode AIJTCUGhostsCreate(PetscLayout, PetscInt, const PetscInt[], AIJTCUGhosts *);
 PETSC_INTERN PetscErrorCode AIJTCUGhostsDestroy(AIJTCUGhosts *);
 PETSC_INTERN PetscInt       AIJTCUGhostsRows(const AIJTCUGhosts *, AIJTCUSide);
-PETSC_INTERN PetscErrorCode AIJTCUShipmentCreate(const AIJTCUGhosts *, AIJTCUSide, PetscInt[], const PetscInt[], AIJTCUShipment *, PetscInt **);
+PETSC_INTERN PetscErrorCode AIJTCUShipmentCreate(const AIJTCUGhosts *, AIJTCUSide, PetscInt[], const PetscInt[], AIJTCUShipment *,
+                                                 PetscInt **);
 PETSC_INTERN PetscErrorCode AIJTCUShipmentGo(const AIJTCUGhosts *, AIJTCUShipment *);
 PETSC_INTERN PetscErrorCode AIJTCUShipmentDestroy(AIJTCUShipment *);
 PETSC_INTERN PetscErrorCode AIJTCUNumberColumns(PetscLayout, PetscInt, const PetscInt[], PetscInt, PetscInt[], AIJTCUGhostColumns *);

@@ -153,7 +153,8 @@ static PetscErrorCode AIJTCUGraphParallel(Mat A, const AIJTCUGraph *a, Mat *G, P
     PetscCall(PetscFree(garray));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MatCreateMPIAIJWithSeqAIJ(PetscObjectComm((PetscObject)A), A->rmap->N / a->bs, A->cmap->N / a->bs, block[0], block[1], garray, G));
+  PetscCall(MatCreateMPIAIJWithSeqAIJ(PetscObjectComm((PetscObject)A), A->rmap->N / a->bs, A->cmap->N / a->bs, block[0], block[1], garray,
+                                      G));
   PetscCall(MatGetType(A, &type));
   PetscCall(MatConvert(*G, type, MAT_INPLACE_MATRIX, G));
   PetscCall(AIJTCUInherit(A, *G));
@@ -176,7 +177,8 @@ static PetscErrorCode AIJTCUGraphFinish(Mat A, PetscBool symmetrize, PetscReal f
 #endif
 
 /* MatCreateGraph(), if it can be made on the device. done says whether it was. Collective */
-PetscErrorCode AIJTCUCreateGraph(Mat A, PetscBool symmetrize, PetscBool scale, PetscReal filter, PetscInt n, const PetscInt at[], Mat *G, PetscBool *done)
+PetscErrorCode AIJTCUCreateGraph(Mat A, PetscBool symmetrize, PetscBool scale, PetscReal filter, PetscInt n, const PetscInt at[], Mat *G,
+                                 PetscBool *done)
 {
   PetscFunctionBegin;
   *done = PETSC_FALSE;
@@ -189,7 +191,8 @@ PetscErrorCode AIJTCUCreateGraph(Mat A, PetscBool symmetrize, PetscBool scale, P
     HrpbError   err = HRPB_SUCCESS;
 
     PetscCall(AIJTCUGetPlan(A, &plan));
-    if (!plan || !A->assembled || AIJTCUGetOptions(plan)->sparse == MAT_AIJTCU_SPARSE_CUSPARSE || n > SPARSE_MOST_BLOCK) PetscFunctionReturn(PETSC_SUCCESS);
+    if (!plan || !A->assembled || n > SPARSE_MOST_BLOCK) PetscFunctionReturn(PETSC_SUCCESS);
+    if (AIJTCUGetOptions(plan)->sparse == MAT_AIJTCU_SPARSE_CUSPARSE) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(MatGetBlockSize(A, &a.bs));
     PetscCall(MatIsSymmetricKnown(A, &known, &symmetric));
     a.symmetrize = (PetscBool)(symmetrize && !(known && symmetric));

@@ -88,7 +88,8 @@ static PetscErrorCode AIJTCUFillFirstOnStream(AIJTCUParallel *s, int64_t rows, c
   }
   if (s->of[WITH_AT]) {
     PetscCall(AIJTCUMultiply(&s->plan[WITH_AT], M, s->parts.values, stream));
-    if (s->scatter.sent) PetscCall(AIJTCUSparseBring(s->scatter.out, s->parts.values + s->kept, sizeof(PetscScalar) * (size_t)s->scatter.sent, stream));
+    if (s->scatter.sent) PetscCall(AIJTCUSparseBring(s->scatter.out, s->parts.values + s->kept,
+                                                     sizeof(PetscScalar) * (size_t)s->scatter.sent, stream));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -162,7 +163,8 @@ PetscErrorCode AIJTCUParallelIs(Mat C, PetscBool *is)
   const Mat          operand[2] = {product->A, product->B};
 
   PetscFunctionBegin;
-  *is = (PetscBool)(!C->structure_only && (product->type == MATPRODUCT_AB || product->type == MATPRODUCT_AtB || product->type == MATPRODUCT_PtAP));
+  *is = (PetscBool)(!C->structure_only && (product->type == MATPRODUCT_AB || product->type == MATPRODUCT_AtB ||
+                                           product->type == MATPRODUCT_PtAP));
   for (int i = 0; i < 2 && *is; i++) {
     AIJTCUPlan *plan;
 

@@ -18,7 +18,8 @@ static PetscErrorCode AIJTCUTake(int64_t n, size_t size, cudaStream_t stream, vo
 }
 
 /* Memory for values may have to be larger than for the pattern */
-static PetscErrorCode AIJTCURowsCreate(int64_t nrows, int64_t ncols, int64_t nnz, int64_t nvalues, cudaStream_t stream, AIJTCURows *r, HrpbError *err)
+static PetscErrorCode AIJTCURowsCreate(int64_t nrows, int64_t ncols, int64_t nnz, int64_t nvalues, cudaStream_t stream, AIJTCURows *r,
+                                       HrpbError *err)
 {
   PetscFunctionBegin;
   if (nnz > PETSC_INT_MAX || ncols > PETSC_INT_MAX) *err = HRPB_ERR_OVERFLOW;
@@ -162,7 +163,8 @@ static PetscErrorCode AIJTCUGatherPattern(AIJTCUParallel *s, Mat A, Mat B, Petsc
 }
 
 /* The operands as one matrix each. columns and map are those of rows that come and go, numbered */
-static PetscErrorCode AIJTCUOperandsOnStream(AIJTCUParallel *s, const SparseMatrix a[2], const SparseMatrix b[2], const PetscInt columns[], const PetscInt map[], cudaStream_t stream, HrpbError *err)
+static PetscErrorCode AIJTCUOperandsOnStream(AIJTCUParallel *s, const SparseMatrix a[2], const SparseMatrix b[2], const PetscInt columns[],
+                                             const PetscInt map[], cudaStream_t stream, HrpbError *err)
 {
   const AIJTCUShipment *g    = &s->gather;
   HrpbInt              *renumber = NULL;
@@ -170,7 +172,8 @@ static PetscErrorCode AIJTCUOperandsOnStream(AIJTCUParallel *s, const SparseMatr
   PetscFunctionBegin;
   s->own = b[0].nnz + b[1].nnz;
   PetscCall(AIJTCURowsCreate(a[0].nrows, a[0].ncols + a[1].ncols, a[0].nnz + a[1].nnz, a[0].nnz + a[1].nnz, stream, &s->A, err));
-  PetscCall(AIJTCURowsCreate(b[0].nrows + g->nrows, b[0].ncols + s->columns.n, s->own + g->received, s->own + g->received, stream, &s->B, err));
+  PetscCall(AIJTCURowsCreate(b[0].nrows + g->nrows, b[0].ncols + s->columns.n, s->own + g->received, s->own + g->received, stream, &s->B,
+                             err));
   PetscCall(AIJTCUTake(b[1].ncols, sizeof(*renumber), stream, &renumber, err));
   PetscCall(AIJTCUTake(g->sent, sizeof(*s->map), stream, &s->map, err));
   PetscCall(AIJTCUTake(g->sent, sizeof(*s->out), stream, &s->out, err));
@@ -231,7 +234,8 @@ static PetscErrorCode AIJTCUForeignRowsOnStream(AIJTCUParallel *s, int64_t own, 
 }
 
 /* Send them. `rows` are those that others own, and *columns those of the rows that come, numbered */
-static PetscErrorCode AIJTCUScatterPattern(AIJTCUParallel *s, PetscLayout rmap, PetscLayout cmap, PetscInt nrows, const PetscInt rows[], PetscInt lengths[], PetscInt list[], PetscInt **columns)
+static PetscErrorCode AIJTCUScatterPattern(AIJTCUParallel *s, PetscLayout rmap, PetscLayout cmap, PetscInt nrows, const PetscInt rows[],
+                                           PetscInt lengths[], PetscInt list[], PetscInt **columns)
 {
   AIJTCUGhostColumns more = {0, NULL, NULL};
   const PetscInt     n    = (PetscInt)(s->plan[WITH_AT].result.nnz - s->kept);
@@ -273,7 +277,8 @@ static PetscErrorCode AIJTCUSelectOnStream(AIJTCUParallel *s, PetscInt own, cuda
 }
 
 /* What this process has of its rows, and what others have, below each other */
-static PetscErrorCode AIJTCUPartsOnStream(AIJTCUParallel *s, PetscInt own, PetscInt columns_own, const PetscInt columns[], cudaStream_t stream, HrpbError *err)
+static PetscErrorCode AIJTCUPartsOnStream(AIJTCUParallel *s, PetscInt own, PetscInt columns_own, const PetscInt columns[],
+                                          cudaStream_t stream, HrpbError *err)
 {
   const SparseProduct  *T = &s->plan[WITH_AT].result;
   const AIJTCUShipment *g = &s->scatter;
@@ -307,7 +312,8 @@ static PetscErrorCode AIJTCUPartsOnStream(AIJTCUParallel *s, PetscInt own, Petsc
 }
 
 /* Which columns of others the result has, and where the rows of its blocks begin */
-static PetscErrorCode AIJTCUSplitOnStream(AIJTCUParallel *s, PetscInt own, char used[], PetscInt nnz[2], HrpbInt *colidx[2], cudaStream_t stream, HrpbError *err)
+static PetscErrorCode AIJTCUSplitOnStream(AIJTCUParallel *s, PetscInt own, char used[], PetscInt nnz[2], HrpbInt *colidx[2],
+                                          cudaStream_t stream, HrpbError *err)
 {
   const SparseMatrix C   = AIJTCUOfProduct(AIJTCUResult(s), NULL);
   const PetscInt     n   = s->columns.n;
@@ -348,7 +354,8 @@ static PetscErrorCode AIJTCUSplitOnStream(AIJTCUParallel *s, PetscInt own, char 
 }
 
 /* A block of the result, without values */
-static PetscErrorCode AIJTCUResultBlock(int64_t nrows, PetscInt ncols, PetscInt nnz, const HrpbInt rowptr[], const HrpbInt colidx[], Mat *block)
+static PetscErrorCode AIJTCUResultBlock(int64_t nrows, PetscInt ncols, PetscInt nnz, const HrpbInt rowptr[], const HrpbInt colidx[],
+                                        Mat *block)
 {
   PetscFunctionBegin;
   PetscCall(MatCreate(PETSC_COMM_SELF, block));

@@ -1,4 +1,4 @@
-static char help[] = "Multigrid for one vector with a MATAIJTCU against PETSc's cycle for it: PCApply() and KSPSolve(). Prints on error only.\n\n";
+static char help[] = "Multigrid for one vector with a MATAIJTCU against PETSc's cycle: PCApply() and KSPSolve(). Prints on error only.\n\n";
 
 #include <petscksp.h>
 #include <petscaijtcu.h>
@@ -59,7 +59,8 @@ static PetscErrorCode Near(Vec x, Vec y, const char what[])
   PetscCall(VecAXPY(d, -1, y));
   PetscCall(VecNorm(y, NORM_2, &norm));
   PetscCall(VecNorm(d, NORM_2, &diff));
-  if (!(diff <= 1e5 * PETSC_MACHINE_EPSILON * norm) || !(norm > 0)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: differs by %g of %g\n", what, (double)diff, (double)norm));
+  if (!(diff <= 1e5 * PETSC_MACHINE_EPSILON * norm) || !(norm > 0))
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: differs by %g of %g\n", what, (double)diff, (double)norm));
   PetscCall(VecDestroy(&d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -99,7 +100,8 @@ static PetscErrorCode Compare(KSP ksp[2], const char what[])
       PetscCall(KSPGetConvergedReason(ksp[k], &reason));
       if (reason <= 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: solver %d ends for %s\n", what, k, KSPConvergedReasons[reason]));
     }
-    if (its[0] != its[1]) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " iterations, not %" PetscInt_FMT "\n", what, its[0], its[1]));
+    if (its[0] != its[1]) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " iterations, not %" PetscInt_FMT "\n", what,
+                                                its[0], its[1]));
   }
   PetscCall(VecDestroy(&b));
   for (int i = 0; i < 3; i++) PetscCall(VecDestroy(&x[i]));
