@@ -86,7 +86,8 @@ SETUP := $(ASKED) src/config/setup
 NAME  := $(shell $(SETUP) name)
 $(if $(NAME),,$(error the set-up failed, see above))
 BUILD := $(CURDIR)/build/$(NAME)
-# What is compiled for a GPU knows no PETSc, and complex scalars have the kernels of real ones: they share the objects
+# What is compiled for a GPU knows no PETSc, and complex scalars have the kernels of real ones: they share the objects.
+# Arithmetic with blocks has complex numbers
 CUDA_BUILD := $(if $(PETSC_DIR),$(BUILD),$(CURDIR)/build/$(subst complex,double,$(NAME)))
 
 # config.mk, and PETSc with it, is brought up to date before anything else. If it changed, make starts again
@@ -136,7 +137,8 @@ PROGRAMS    := $(foreach source,$(PROGRAM_SRC),$(BUILD)/bin/$(basename $(notdir 
 TUTORIALS   := $(addprefix $(BUILD)/tutorials/,ksp-ex45 ksp-ex56 snes-ex13 snes-ex56)
 
 # Objects are build.o and build.cu.o, because build.c and build.cu lie side by side
-object = $(patsubst $(BUILD)/obj/%.cu.o,$(CUDA_BUILD)/obj/%.cu.o,$(addprefix $(BUILD)/obj/,$(patsubst %.c,%.o,$(patsubst %.cu,%.cu.o,$(1)))))
+COMPLEX_CUDA := kernels/block/%.cu test/device/block.cu
+object = $(patsubst %.c,$(BUILD)/obj/%.o,$(filter %.c,$(1))) $(patsubst %,$(BUILD)/obj/%.o,$(filter $(COMPLEX_CUDA),$(1))) $(patsubst %.cu,$(CUDA_BUILD)/obj/%.cu.o,$(filter-out $(COMPLEX_CUDA) %.c,$(1)))
 # Several makes may work in one tree at once. A command writes a file under a temporary name, and renames it when it is
 # complete, so no other make reads half a file. $$$$ is the number of the shell's process
 new    = $@.$$$$
@@ -210,7 +212,8 @@ $(TUTORIALS): $(BUILD)/config.mk
 	@mkdir -p $(@D)
 	$(call short,CC) $(call whole,$(CC) $(PCC_FLAGS) $(CFLAGS) $(CCPPFLAGS) -o $(new) $(filter %.c,$^) $(PETSC_LIB))
 
-$(DEVICE_TESTS): $(BUILD)/device/%: $(CUDA_BUILD)/obj/test/device/%.cu.o $(call object,$(DEVICE_SRC)) $(LIBHRPB)
+$(foreach source,$(DEVICE_TEST_SRC),$(eval $(BUILD)/device/$(basename $(notdir $(source))): $(call object,$(source))))
+$(DEVICE_TESTS): $(call object,$(DEVICE_SRC)) $(LIBHRPB)
 	@mkdir -p $(@D)
 	$(call short,LINK) $(call whole,$(LINK) -o $(new) $^ $(PETSC_LIB) -lstdc++)
 
@@ -231,6 +234,13 @@ $(BUILD)/obj/%.o: %.c $(call command,library)
 $(CUDA_BUILD)/obj/%.cu.o: %.cu $(call command,cuda)
 	@mkdir -p $(@D)
 	$(call short,CUDAC) $(call compiled,$(COMPILE_CUDA) $<)
+ifneq ($(CUDA_BUILD),$(BUILD))
+$(call command,cuda): private HRPB_FLAGS := $(filter-out -DHRPB_USE_COMPLEX,$(HRPB_FLAGS))
+$(CUDA_BUILD)/obj/%.cu.o: private HRPB_FLAGS := $(filter-out -DHRPB_USE_COMPLEX,$(HRPB_FLAGS))
+$(BUILD)/obj/%.cu.o: %.cu $(call command,library)
+	@mkdir -p $(@D)
+	$(call short,CUDAC) $(call compiled,$(COMPILE_CUDA) $<)
+endif
 $(call object,$(EIGEN_SRC)): private INCLUDE += $(SLEPC_INCLUDE)
 $(call object,$(EIGEN_SRC)): $(call command,eigen)
 $(BUILD)/obj/examples/%.o: private INCLUDE += $(EXAMPLE_INCLUDE)

@@ -1,7 +1,7 @@
 /*
    Arithmetic with blocks on a device.
 
-   All of it is limited by memory. A block of n rows and N columns has s = n N sizeof(scalar) bytes. Bytes that go
+   All of it is limited by memory. A block of n rows and N columns has s = n N sizeof(number) bytes. Bytes that go
    through memory, where no coefficient is zero:
 
      dots     (nx + 1) s          nx blocks X and one Y, which is read once for MOST_X of them
@@ -25,6 +25,7 @@
 enum {
   THREADS     = HRPB_THREADS,
   PACKS       = 4,
+  PARTS       = sizeof(BlockNumber) / sizeof(HrpbScalar), /* of a number */
   ENTRIES     = PACK * PACKS,
   TILE        = THREADS * ENTRIES,
   MOST_BLOCKS = 65535, /* of a grid, in its second dimension */
@@ -41,13 +42,13 @@ static __device__ __forceinline__ int32_t At(int k, int c)
 }
 
 /* Whether all of a thread's packs can be moved as such */
-static __device__ __forceinline__ bool Whole(const HrpbScalar *p, int64_t rows)
+static __device__ __forceinline__ bool Whole(const BlockNumber *p, int64_t rows)
 {
   return rows >= TILE && (uintptr_t)p % 16 == 0;
 }
 
 /* Load a thread's entries of the tile that begins at p, and zeros in what lies beyond its rows */
-static __device__ __forceinline__ void Load(const HrpbScalar *p, int64_t rows, HrpbScalar x[ENTRIES])
+static __device__ __forceinline__ void Load(const BlockNumber *p, int64_t rows, BlockNumber x[ENTRIES])
 {
   if (Whole(p, rows)) {
 #pragma unroll
@@ -56,12 +57,12 @@ static __device__ __forceinline__ void Load(const HrpbScalar *p, int64_t rows, H
 #pragma unroll
     for (int k = 0; k < PACKS; k++) {
 #pragma unroll
-      for (int c = 0; c < PACK; c++) x[k * PACK + c] = At(k, c) < rows ? p[At(k, c)] : (HrpbScalar)0;
+      for (int c = 0; c < PACK; c++) x[k * PACK + c] = At(k, c) < rows ? p[At(k, c)] : (BlockNumber)0;
     }
   }
 }
 
-static __device__ __forceinline__ void Store(HrpbScalar *p, int64_t rows, const HrpbScalar x[ENTRIES])
+static __device__ __forceinline__ void Store(BlockNumber *p, int64_t rows, const BlockNumber x[ENTRIES])
 {
   if (Whole(p, rows)) {
 #pragma unroll
@@ -77,33 +78,42 @@ static __device__ __forceinline__ void Store(HrpbScalar *p, int64_t rows, const 
   }
 }
 
-static __device__ __forceinline__ HrpbScalar Coefficient(const HrpbScalar *a, int64_t j)
+static __device__ __forceinline__ BlockNumber Coefficient(const BlockNumber *a, int64_t j)
 {
-  return a ? a[j] : (HrpbScalar)1;
+  return a ? a[j] : (BlockNumber)1;
 }
 
-/* The sum of x y over the entries of a warp, in all lanes */
-static __device__ __forceinline__ HrpbScalar WarpDot(const HrpbScalar x[ENTRIES], const HrpbScalar y[ENTRIES])
+static __device__ __forceinline__ BlockNumber SumOfLanes(BlockNumber x)
 {
-  HrpbScalar sum = 0;
+#if defined(HRPB_USE_COMPLEX)
+  return BlockNumber(HrpbSumOfLanes(x.re), HrpbSumOfLanes(x.im));
+#else
+  return HrpbSumOfLanes(x);
+#endif
+}
+
+/* The sum of conj(x) y over the entries of a warp, in all lanes */
+static __device__ __forceinline__ BlockNumber WarpDot(const BlockNumber x[ENTRIES], const BlockNumber y[ENTRIES])
+{
+  BlockNumber sum = 0;
 
 #pragma unroll
-  for (int e = 0; e < ENTRIES; e++) sum += x[e] * y[e];
-  return HrpbSumOfLanes(sum);
+  for (int e = 0; e < ENTRIES; e++) sum += BlockConj(x[e]) * y[e];
+  return SumOfLanes(sum);
 }
 
 /* The sum that a warp has for block i */
-static __device__ __forceinline__ void LeaveWarpSum(HrpbScalar (*sums)[MOST_X], int32_t i, HrpbScalar sum)
+static __device__ __forceinline__ void LeaveWarpSum(BlockNumber (*sums)[MOST_X], int32_t i, BlockNumber sum)
 {
   if (threadIdx.x % HRPB_LANES == 0) sums[threadIdx.x / HRPB_LANES][i] = sum;
 }
 
 /* Sums of the warps for nx blocks become those of the tile. parts[i stride] is that of block i */
-static __device__ __forceinline__ void SumWarps(HrpbScalar (*sums)[MOST_X], int32_t nx, HrpbScalar *parts, int64_t stride)
+static __device__ __forceinline__ void SumWarps(BlockNumber (*sums)[MOST_X], int32_t nx, BlockNumber *parts, int64_t stride)
 {
   __syncthreads();
   if ((int32_t)threadIdx.x < nx) {
-    HrpbScalar sum = 0;
+    BlockNumber sum = 0;
 
     for (int w = 0; w < HRPB_WARPS; w++) sum += sums[w][threadIdx.x];
     parts[threadIdx.x * stride] = sum;
@@ -112,54 +122,54 @@ static __device__ __forceinline__ void SumWarps(HrpbScalar (*sums)[MOST_X], int3
 }
 
 /* sums[k] = the sum of its ntiles parts, by one warp */
-static __global__ void __launch_bounds__(THREADS) SumTiles(const HrpbScalar *parts, int64_t ntiles, int64_t nsums, HrpbScalar *sums)
+static __global__ void __launch_bounds__(THREADS) SumTiles(const BlockNumber *parts, int64_t ntiles, int64_t nsums, BlockNumber *sums)
 {
   const int64_t k   = (int64_t)blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES;
-  HrpbScalar    sum = 0;
+  BlockNumber   sum = 0;
 
   HrpbWaitForKernelBefore();
   if (k >= nsums) return;
   for (int64_t t = threadIdx.x % HRPB_LANES; t < ntiles; t += HRPB_LANES) sum += parts[k * ntiles + t];
-  sum = HrpbSumOfLanes(sum);
+  sum = SumOfLanes(sum);
   if (threadIdx.x % HRPB_LANES == 0) sums[k] = sum;
 }
 
 namespace {
 struct DotsArgs {
-  BlockIn     X[MOST_X], Y;
-  HrpbScalar *parts;
-  int64_t     n, N;
-  int32_t     nx;
+  BlockIn      X[MOST_X], Y;
+  BlockNumber *parts;
+  int64_t      n, N;
+  int32_t      nx;
 };
 
 struct UpdateArgs {
-  BlockIn           X;
-  BlockOut          Y;
-  const HrpbScalar *a, *b;
-  int64_t           n, N;
+  BlockIn            X;
+  BlockOut           Y;
+  const BlockNumber *a, *b;
+  int64_t            n, N;
 };
 
 struct SumArgs {
-  BlockIn           X[MOST_X];
-  BlockOut          Y;
-  const HrpbScalar *coef;
-  HrpbScalar        sign;
-  int64_t           n, N;
-  int32_t           nx;
+  BlockIn            X[MOST_X];
+  BlockOut           Y;
+  const BlockNumber *coef;
+  HrpbScalar         sign;
+  int64_t            n, N;
+  int32_t            nx;
 };
 
 struct StepArgs {
-  BlockStep   t;
-  HrpbScalar *parts; /* or NULL */
-  int64_t     n, N;
+  BlockStep    t;
+  BlockNumber *parts; /* or NULL */
+  int64_t      n, N;
 };
 
 struct ResidualArgs {
-  BlockIn           X, Y;
-  BlockOut          R;
-  const HrpbScalar *a;
-  HrpbScalar       *parts; /* or NULL */
-  int64_t           n, N;
+  BlockIn            X, Y;
+  BlockOut           R;
+  const BlockNumber *a;
+  BlockNumber       *parts; /* or NULL */
+  int64_t            n, N;
 };
 
 struct MoveArgs {
@@ -182,19 +192,19 @@ struct InvertArgs {
 };
 
 struct ScaleArgs {
-  BlockIn           X;
-  BlockOut          Y;
-  const HrpbScalar *D;
-  int64_t           n, N;
-  int32_t           dblock, row, column; /* entry i, k of a block is at i row + k column */
+  BlockIn            X;
+  BlockOut           Y;
+  const BlockNumber *D;
+  int64_t            n, N;
+  int32_t            dblock, row, column; /* entry i, k of a block is at i row + k column */
 };
 } // namespace
 
 static __global__ void __launch_bounds__(THREADS) DotsKernel(const __grid_constant__ DotsArgs a)
 {
-  __shared__ HrpbScalar sums[HRPB_WARPS][MOST_X];
-  const int64_t         i0 = (int64_t)blockIdx.x * TILE, rows = a.n - i0;
-  HrpbScalar            x[ENTRIES], y[ENTRIES];
+  __shared__ BlockNumber sums[HRPB_WARPS][MOST_X];
+  const int64_t          i0 = (int64_t)blockIdx.x * TILE, rows = a.n - i0;
+  BlockNumber            x[ENTRIES], y[ENTRIES];
 
   for (int64_t j = blockIdx.y; j < a.N; j += gridDim.y) {
     Load(a.Y.array + j * a.Y.ld + i0, rows, y);
@@ -211,15 +221,15 @@ static __global__ void __launch_bounds__(THREADS) AXPBYKernel(const __grid_const
   const int64_t i0 = (int64_t)blockIdx.x * TILE, rows = u.n - i0;
 
   for (int64_t j = blockIdx.y; j < u.N; j += gridDim.y) {
-    const HrpbScalar a = Coefficient(u.a, j), b = Coefficient(u.b, j);
-    HrpbScalar       x[ENTRIES] = {}, y[ENTRIES] = {};
+    const BlockNumber a = Coefficient(u.a, j), b = Coefficient(u.b, j);
+    BlockNumber       x[ENTRIES] = {}, y[ENTRIES] = {};
 
     if (a == 0 && b == 1) continue;
     if (a != 0) Load(u.X.array + j * u.X.ld + i0, rows, x);
     if (b != 0) Load(u.Y.array + j * u.Y.ld + i0, rows, y);
 #pragma unroll
     for (int e = 0; e < ENTRIES; e++) {
-      y[e] = b != 0 ? b * y[e] : (HrpbScalar)0;
+      y[e] = b != 0 ? b * y[e] : (BlockNumber)0;
       if (a != 0) y[e] += a * x[e];
     }
     Store(u.Y.array + j * u.Y.ld + i0, rows, y);
@@ -231,12 +241,12 @@ static __global__ void __launch_bounds__(THREADS) MAXPYKernel(const __grid_const
   const int64_t i0 = (int64_t)blockIdx.x * TILE, rows = a.n - i0;
 
   for (int64_t j = blockIdx.y; j < a.N; j += gridDim.y) {
-    HrpbScalar *const column = a.Y.array + j * a.Y.ld + i0;
-    HrpbScalar        x[ENTRIES], y[ENTRIES];
-    bool              loaded = false;
+    BlockNumber *const column = a.Y.array + j * a.Y.ld + i0;
+    BlockNumber        x[ENTRIES], y[ENTRIES];
+    bool               loaded = false;
 
     for (int32_t i = 0; i < a.nx; i++) {
-      const HrpbScalar c = a.sign * Coefficient(a.coef, i * a.N + j);
+      const BlockNumber c = a.sign * Coefficient(a.coef, i * a.N + j);
 
       if (c == 0) continue;
       Load(a.X[i].array + j * a.X[i].ld + i0, rows, x);
@@ -251,14 +261,14 @@ static __global__ void __launch_bounds__(THREADS) MAXPYKernel(const __grid_const
 
 static __global__ void __launch_bounds__(THREADS) CGStepKernel(const __grid_constant__ StepArgs s)
 {
-  __shared__ HrpbScalar sums[HRPB_WARPS][MOST_X];
-  const int64_t         i0 = (int64_t)blockIdx.x * TILE, rows = s.n - i0;
-  const BlockStep      &t = s.t;
+  __shared__ BlockNumber sums[HRPB_WARPS][MOST_X];
+  const int64_t          i0 = (int64_t)blockIdx.x * TILE, rows = s.n - i0;
+  const BlockStep       &t = s.t;
 
   for (int64_t j = blockIdx.y; j < s.N; j += gridDim.y) {
-    HrpbScalar *const R = t.R.array + j * t.R.ld + i0;
-    const HrpbScalar  a = Coefficient(t.a, j);
-    HrpbScalar        w[ENTRIES], r[ENTRIES];
+    BlockNumber *const R = t.R.array + j * t.R.ld + i0;
+    const BlockNumber  a = Coefficient(t.a, j);
+    BlockNumber        w[ENTRIES], r[ENTRIES];
 
     if (a != 0) {
       Load(t.W.array + j * t.W.ld + i0, rows, w);
@@ -268,7 +278,7 @@ static __global__ void __launch_bounds__(THREADS) CGStepKernel(const __grid_cons
       Store(R, rows, r);
     } else if (s.parts || t.kind) Load(R, rows, r);
     if (t.kind) {
-      HrpbScalar z[ENTRIES];
+      BlockNumber z[ENTRIES];
 
       Load(t.D + i0, rows, z);
 #pragma unroll
@@ -285,12 +295,12 @@ static __global__ void __launch_bounds__(THREADS) CGStepKernel(const __grid_cons
 
 static __global__ void __launch_bounds__(THREADS) ResidualKernel(const __grid_constant__ ResidualArgs s)
 {
-  __shared__ HrpbScalar sums[HRPB_WARPS][MOST_X];
-  const int64_t         i0 = (int64_t)blockIdx.x * TILE, rows = s.n - i0;
+  __shared__ BlockNumber sums[HRPB_WARPS][MOST_X];
+  const int64_t          i0 = (int64_t)blockIdx.x * TILE, rows = s.n - i0;
 
   for (int64_t j = blockIdx.y; j < s.N; j += gridDim.y) {
-    const HrpbScalar a = Coefficient(s.a, j);
-    HrpbScalar       x[ENTRIES], r[ENTRIES];
+    const BlockNumber a = Coefficient(s.a, j);
+    BlockNumber       x[ENTRIES], r[ENTRIES];
 
     Load(s.Y.array + j * s.Y.ld + i0, rows, r);
     if (a != 0) {
@@ -309,7 +319,7 @@ static __global__ void __launch_bounds__(THREADS) ResidualKernel(const __grid_co
 static __global__ void __launch_bounds__(THREADS) MoveKernel(const __grid_constant__ MoveArgs m)
 {
   const int64_t i0 = (int64_t)blockIdx.x * TILE, rows = m.n - i0;
-  HrpbScalar    x[ENTRIES];
+  BlockNumber   x[ENTRIES];
 
   for (int32_t k = 0; k < m.N; k++) {
     Load(m.X.array + (int64_t)m.from[k] * m.X.ld + i0, rows, x);
@@ -317,9 +327,9 @@ static __global__ void __launch_bounds__(THREADS) MoveKernel(const __grid_consta
   }
 }
 
-static __global__ void __launch_bounds__(THREADS) ScalarsKernel(BlockScalarOp op, int64_t N, const HrpbScalar *active, HrpbScalar *out, const HrpbScalar *x, const HrpbScalar *y)
+static __global__ void __launch_bounds__(THREADS) ScalarsKernel(BlockScalarOp op, int64_t N, const BlockNumber *active, BlockNumber *out, const BlockNumber *x, const BlockNumber *y)
 {
-  for (int64_t j = (int64_t)blockIdx.x * THREADS + threadIdx.x; j < N; j += (int64_t)gridDim.x * THREADS) out[j] = Coefficient(active, j) != 0 ? BlockScalar(op, Coefficient(x, j), Coefficient(y, j)) : (HrpbScalar)0;
+  for (int64_t j = (int64_t)blockIdx.x * THREADS + threadIdx.x; j < N; j += (int64_t)gridDim.x * THREADS) out[j] = Coefficient(active, j) != 0 ? BlockScalar(op, Coefficient(x, j), Coefficient(y, j)) : (BlockNumber)0;
 }
 
 /*
@@ -328,29 +338,29 @@ static __global__ void __launch_bounds__(THREADS) ScalarsKernel(BlockScalarOp op
 */
 static __global__ void __launch_bounds__(THREADS) InvertFewKernel(const __grid_constant__ InvertArgs a)
 {
-  __shared__ HrpbScalar column[2][HRPB_LANES], inverse[HRPB_LANES][HRPB_LANES];
-  constexpr int         COUNT = HRPB_LANES / HRPB_WARPS;
-  const BlockInvert    &t     = a.t;
-  const int             N = (int)a.N, n = (int)t.rank, i = threadIdx.x % HRPB_LANES, warp = threadIdx.x / HRPB_LANES;
-  HrpbScalar            x[COUNT];
-  bool                  good = true;
+  __shared__ BlockNumber column[2][HRPB_LANES], inverse[HRPB_LANES][HRPB_LANES];
+  constexpr int          COUNT = HRPB_LANES / HRPB_WARPS;
+  const BlockInvert     &t     = a.t;
+  const int              N = (int)a.N, n = (int)t.rank, i = threadIdx.x % HRPB_LANES, warp = threadIdx.x / HRPB_LANES;
+  BlockNumber            x[COUNT];
+  bool                   good = true;
 
   if (warp == 0 && i < N) t.pivots[i] = 1;
 #pragma unroll
   for (int q = 0; q < COUNT; q++) {
     const int j = q * HRPB_WARPS + warp;
 
-    x[q] = i < N && j < N ? (t.H[j * N + i] + t.H[i * N + j]) / 2 : (HrpbScalar)0;
+    x[q] = i < N && j < N ? (t.H[j * N + i] + BlockConj(t.H[i * N + j])) / 2 : (BlockNumber)0;
   }
   __syncthreads(); /* the pivots are ones */
 #pragma unroll
   for (int r = 0; r < COUNT; r++) {
     for (int k = r * HRPB_WARPS; k < (r + 1) * HRPB_WARPS && k < n && good; k++) {
-      HrpbScalar *const now = column[k % 2];
+      BlockNumber *const now = column[k % 2];
 
       if (k % HRPB_WARPS == warp) now[i] = x[r];
       __syncthreads();
-      const HrpbScalar pivot = now[k], over = 1 / pivot;
+      const HrpbScalar pivot = BlockReal(now[k]), over = 1 / pivot;
 
       if (threadIdx.x == 0) t.pivots[k] = pivot;
       good = pivot > 0;
@@ -366,12 +376,12 @@ static __global__ void __launch_bounds__(THREADS) InvertFewKernel(const __grid_c
   for (int q = 0; q < COUNT; q++) {
     const int j = q * HRPB_WARPS + warp;
 
-    inverse[j][i] = good && i < n && j < n ? -x[q] : (HrpbScalar)0;
+    inverse[j][i] = good && i < n && j < n ? -x[q] : (BlockNumber)0;
     if (i < N && j < N) t.inverse[j * N + i] = inverse[j][i];
   }
   __syncthreads();
   for (int j = warp; j < N && i < N; j += HRPB_WARPS) {
-    HrpbScalar sum = 0;
+    BlockNumber sum = 0;
 
     for (int k = 0; k < n && good; k++) sum += inverse[k][i] * t.C[j * N + k];
     t.step[j * N + i] = sum;
@@ -381,17 +391,17 @@ static __global__ void __launch_bounds__(THREADS) InvertFewKernel(const __grid_c
 /* The same for any number of columns. As on the host, with all entries of a sweep at once */
 static __global__ void __launch_bounds__(THREADS) InvertKernel(const __grid_constant__ InvertArgs a)
 {
-  extern __shared__ HrpbScalar square[];
-  const BlockInvert           &t = a.t;
-  const int32_t                N = (int32_t)a.N, n = (int32_t)t.rank, size = N * N;
-  HrpbScalar *const A = a.shared ? square : t.inverse, *const column = a.shared ? square + size : t.step;
+  extern __shared__ BlockNumber square[];
+  const BlockInvert            &t = a.t;
+  const int32_t                 N = (int32_t)a.N, n = (int32_t)t.rank, size = N * N;
+  BlockNumber *const A = a.shared ? square : t.inverse, *const column = a.shared ? square + size : t.step;
   bool good = true;
 
   for (int32_t e = threadIdx.x; e < N; e += THREADS) t.pivots[e] = 1;
-  for (int32_t e = threadIdx.x; e < size; e += THREADS) A[e] = (t.H[e] + t.H[e % N * N + e / N]) / 2;
+  for (int32_t e = threadIdx.x; e < size; e += THREADS) A[e] = (t.H[e] + BlockConj(t.H[e % N * N + e / N])) / 2;
   __syncthreads();
   for (int32_t k = 0; k < n && good; k++) {
-    const HrpbScalar pivot = A[k * N + k], over = 1 / pivot;
+    const HrpbScalar pivot = BlockReal(A[k * N + k]), over = 1 / pivot;
 
     for (int32_t i = threadIdx.x; i < n; i += THREADS) column[i] = A[k * N + i];
     if (threadIdx.x == 0) t.pivots[k] = pivot;
@@ -403,13 +413,13 @@ static __global__ void __launch_bounds__(THREADS) InvertKernel(const __grid_cons
     __syncthreads();
   }
   for (int32_t e = threadIdx.x; e < size; e += THREADS) {
-    const HrpbScalar x = good && e % N < n && e / N < n ? -A[e] : (HrpbScalar)0;
+    const BlockNumber x = good && e % N < n && e / N < n ? -A[e] : (BlockNumber)0;
 
     A[e] = t.inverse[e] = x;
   }
   __syncthreads();
   for (int32_t e = threadIdx.x; e < size; e += THREADS) {
-    HrpbScalar sum = 0;
+    BlockNumber sum = 0;
 
     for (int32_t k = 0; k < n && good; k++) sum += A[k * N + e % N] * t.C[e / N * N + k];
     t.step[e] = sum;
@@ -420,7 +430,7 @@ static __global__ void __launch_bounds__(THREADS) InvertKernel(const __grid_cons
 static __global__ void __launch_bounds__(THREADS) DiagonalKernel(const __grid_constant__ ScaleArgs s)
 {
   const int64_t i0 = (int64_t)blockIdx.x * TILE, rows = s.n - i0;
-  HrpbScalar    d[ENTRIES], x[ENTRIES];
+  BlockNumber   d[ENTRIES], x[ENTRIES];
 
   Load(s.D + i0, rows, d);
   for (int64_t j0 = (int64_t)blockIdx.y * COLUMNS; j0 < s.N; j0 += (int64_t)gridDim.y * COLUMNS) {
@@ -438,7 +448,7 @@ static __global__ void __launch_bounds__(THREADS) SmoothKernel(const __grid_cons
 {
   const int64_t      i0 = (int64_t)blockIdx.x * TILE, rows = s.n - i0;
   const BlockSmooth &t          = s.t;
-  HrpbScalar         d[ENTRIES] = {}, x[ENTRIES], y[ENTRIES];
+  BlockNumber        d[ENTRIES] = {}, x[ENTRIES], y[ENTRIES];
 
   if (t.c != 0) Load(t.D + i0, rows, d);
 #pragma unroll
@@ -480,12 +490,12 @@ static __global__ void __launch_bounds__(THREADS) BlocksKernel(const __grid_cons
 
   if (i >= s.n) return;
   for (int64_t j0 = (int64_t)blockIdx.y * COLUMNS; j0 < s.N; j0 += (int64_t)gridDim.y * COLUMNS) {
-    const HrpbScalar *X            = s.X.array + j0 * s.X.ld + first;
-    const int         columns      = (int)min((int64_t)COLUMNS, s.N - j0);
-    HrpbScalar        sum[COLUMNS] = {};
+    const BlockNumber *X            = s.X.array + j0 * s.X.ld + first;
+    const int          columns      = (int)min((int64_t)COLUMNS, s.N - j0);
+    BlockNumber        sum[COLUMNS] = {};
 
     for (int32_t k = 0; k < s.dblock; k++) {
-      const HrpbScalar entry = s.D[d + (int64_t)k * s.column];
+      const BlockNumber entry = s.D[d + (int64_t)k * s.column];
 
 #pragma unroll
       for (int c = 0; c < COLUMNS; c++) {
@@ -502,17 +512,17 @@ static __global__ void __launch_bounds__(THREADS) BlocksKernel(const __grid_cons
 /* The same for a step of a smoother */
 static __global__ void __launch_bounds__(THREADS) SmoothBlocksKernel(const __grid_constant__ SmoothArgs s)
 {
-  const BlockSmooth      &t = s.t;
-  const int64_t           i = (int64_t)blockIdx.x * THREADS + threadIdx.x, first = i / t.dblock * t.dblock;
-  const HrpbScalar *const D = t.D + first * t.dblock + (i - first);
+  const BlockSmooth       &t = s.t;
+  const int64_t            i = (int64_t)blockIdx.x * THREADS + threadIdx.x, first = i / t.dblock * t.dblock;
+  const BlockNumber *const D = t.D + first * t.dblock + (i - first);
 
   if (i >= s.n) return;
   for (int64_t j0 = (int64_t)blockIdx.y * COLUMNS; j0 < s.N; j0 += (int64_t)gridDim.y * COLUMNS) {
-    const int  columns    = (int)min((int64_t)COLUMNS, s.N - j0);
-    HrpbScalar y[COLUMNS] = {};
+    const int   columns    = (int)min((int64_t)COLUMNS, s.N - j0);
+    BlockNumber y[COLUMNS] = {};
 
     for (int32_t k = 0; k < t.dblock && t.c != 0; k++) {
-      const HrpbScalar entry = t.c * D[(int64_t)k * t.dblock];
+      const BlockNumber entry = t.c * D[(int64_t)k * t.dblock];
 
 #pragma unroll
       for (int c = 0; c < COLUMNS; c++) {
@@ -547,27 +557,27 @@ static bool IsEmpty(const BlockShape *s)
 
 static size_t Work(int64_t n, int64_t N, int64_t nx)
 {
-  return sizeof(HrpbScalar) * (size_t)(std::min(nx, (int64_t)MOST_X) * N * Tiles(n));
+  return sizeof(BlockNumber) * (size_t)(std::min(nx, (int64_t)MOST_X) * N * Tiles(n));
 }
 
-HrpbError BlockSumParts(const BlockShape *s, int64_t nparts, int64_t nsums, HrpbScalar *sums)
+HrpbError BlockSumParts(const BlockShape *s, int64_t nparts, int64_t nsums, BlockNumber *sums)
 {
   if (nsums == 0) return HRPB_SUCCESS;
-  return LaunchAs(nparts == 0, SumTiles, dim3(HrpbGrid(nsums, HRPB_WARPS)), THREADS, 0, s->stream, (const HrpbScalar *)s->work, nparts, nsums, sums);
+  return LaunchAs(nparts == 0, SumTiles, dim3(HrpbGrid(nsums, HRPB_WARPS)), THREADS, 0, s->stream, (const BlockNumber *)s->work, nparts, nsums, sums);
 }
 
 /* nx N sums of the parts that the kernel before has left in the workspace. A block without rows has no parts */
-static HrpbError Sum(const BlockShape *s, int64_t nx, HrpbScalar *sums)
+static HrpbError Sum(const BlockShape *s, int64_t nx, BlockNumber *sums)
 {
   return BlockSumParts(s, Tiles(s->n), nx * s->N, sums);
 }
 
-static HrpbError Dots(const BlockShape *s, int64_t nx, const BlockIn X[], BlockIn Y, HrpbScalar *dots)
+static HrpbError Dots(const BlockShape *s, int64_t nx, const BlockIn X[], BlockIn Y, BlockNumber *dots)
 {
   DotsArgs a;
 
   a.Y     = Y;
-  a.parts = (HrpbScalar *)s->work;
+  a.parts = (BlockNumber *)s->work;
   a.n     = s->n;
   a.N     = s->N;
   for (int64_t first = 0; first < nx; first += MOST_X) {
@@ -581,7 +591,7 @@ static HrpbError Dots(const BlockShape *s, int64_t nx, const BlockIn X[], BlockI
   return HRPB_SUCCESS;
 }
 
-static HrpbError AXPBY(const BlockShape *s, BlockOut Y, const HrpbScalar *a, BlockIn X, const HrpbScalar *b)
+static HrpbError AXPBY(const BlockShape *s, BlockOut Y, const BlockNumber *a, BlockIn X, const BlockNumber *b)
 {
   const UpdateArgs u = {X, Y, a, b, s->n, s->N};
 
@@ -590,7 +600,7 @@ static HrpbError AXPBY(const BlockShape *s, BlockOut Y, const HrpbScalar *a, Blo
   return HRPB_SUCCESS;
 }
 
-static HrpbError MAXPY(const BlockShape *s, BlockOut Y, HrpbScalar sign, int64_t nx, const HrpbScalar *coef, const BlockIn X[])
+static HrpbError MAXPY(const BlockShape *s, BlockOut Y, HrpbScalar sign, int64_t nx, const BlockNumber *coef, const BlockIn X[])
 {
   SumArgs a;
 
@@ -608,9 +618,9 @@ static HrpbError MAXPY(const BlockShape *s, BlockOut Y, HrpbScalar sign, int64_t
   return HRPB_SUCCESS;
 }
 
-static HrpbError CGStep(const BlockShape *s, const BlockStep *t, HrpbScalar *sums)
+static HrpbError CGStep(const BlockShape *s, const BlockStep *t, BlockNumber *sums)
 {
-  const StepArgs step = {*t, sums ? (HrpbScalar *)s->work : NULL, s->n, s->N};
+  const StepArgs step = {*t, sums ? (BlockNumber *)s->work : NULL, s->n, s->N};
 
   if (!IsEmpty(s)) {
     HrpbCall(HrpbLaunch(CGStepKernel, Grid(s), THREADS, 0, s->stream, step));
@@ -618,9 +628,9 @@ static HrpbError CGStep(const BlockShape *s, const BlockStep *t, HrpbScalar *sum
   return sums ? Sum(s, t->kind ? 2 : 1, sums) : HRPB_SUCCESS;
 }
 
-static HrpbError Residual(const BlockShape *s, BlockIn Y, const HrpbScalar *a, BlockIn X, BlockOut R, HrpbScalar *sums)
+static HrpbError Residual(const BlockShape *s, BlockIn Y, const BlockNumber *a, BlockIn X, BlockOut R, BlockNumber *sums)
 {
-  const ResidualArgs r = {X, Y, R, a, sums ? (HrpbScalar *)s->work : NULL, s->n, s->N};
+  const ResidualArgs r = {X, Y, R, a, sums ? (BlockNumber *)s->work : NULL, s->n, s->N};
 
   if (!IsEmpty(s)) {
     HrpbCall(HrpbLaunch(ResidualKernel, Grid(s), THREADS, 0, s->stream, r));
@@ -640,12 +650,12 @@ static HrpbError Smooth(const BlockShape *s, const BlockSmooth *t)
 
 static HrpbError Copy(const BlockShape *s, BlockIn X, BlockOut Y)
 {
-  return IsEmpty(s) || X.array == Y.array ? HRPB_SUCCESS : HrpbCopyColumns(Y.array, Y.ld, X.array, X.ld, s->n, s->N, s->stream);
+  return IsEmpty(s) || X.array == Y.array ? HRPB_SUCCESS : HrpbCopyColumns((HrpbScalar *)Y.array, PARTS * Y.ld, (const HrpbScalar *)X.array, PARTS * X.ld, PARTS * s->n, s->N, s->stream);
 }
 
 static HrpbError Zero(const BlockShape *s, BlockOut Y)
 {
-  return IsEmpty(s) ? HRPB_SUCCESS : HrpbZeroColumns(Y.array, Y.ld, s->n, s->N, s->stream);
+  return IsEmpty(s) ? HRPB_SUCCESS : HrpbZeroColumns((HrpbScalar *)Y.array, PARTS * Y.ld, PARTS * s->n, s->N, s->stream);
 }
 
 static HrpbError Move(const BlockShape *s, const HrpbInt *from, const HrpbInt *to, BlockIn X, BlockOut Y)
@@ -667,7 +677,7 @@ static HrpbError Move(const BlockShape *s, const HrpbInt *from, const HrpbInt *t
   return HRPB_SUCCESS;
 }
 
-static HrpbError Scalars(const BlockShape *s, BlockScalarOp op, const HrpbScalar *active, HrpbScalar *out, const HrpbScalar *x, const HrpbScalar *y)
+static HrpbError Scalars(const BlockShape *s, BlockScalarOp op, const BlockNumber *active, BlockNumber *out, const BlockNumber *x, const BlockNumber *y)
 {
   if (s->N == 0) return HRPB_SUCCESS;
   HrpbCall(HrpbLaunch(ScalarsKernel, HrpbGrid(s->N, THREADS, MOST_BLOCKS), THREADS, 0, s->stream, op, s->N, active, out, x, y));
@@ -679,7 +689,7 @@ static HrpbError Invert(const BlockShape *s, const BlockInvert *t)
   enum {
     MOST = 1 << 15 /* numbers of entries are 32 bits */
   };
-  const size_t     bytes = sizeof(HrpbScalar) * (size_t)(s->N * s->N + s->N);
+  const size_t     bytes = sizeof(BlockNumber) * (size_t)(s->N * s->N + s->N);
   const InvertArgs a     = {*t, s->N, bytes <= SHARED};
 
   if (s->N == 0) return HRPB_SUCCESS;
@@ -689,7 +699,7 @@ static HrpbError Invert(const BlockShape *s, const BlockInvert *t)
   return HRPB_SUCCESS;
 }
 
-static HrpbError Scale(const BlockShape *s, const HrpbScalar *D, int32_t dblock, bool transpose, BlockIn X, BlockOut Y)
+static HrpbError Scale(const BlockShape *s, const BlockNumber *D, int32_t dblock, bool transpose, BlockIn X, BlockOut Y)
 {
   const ScaleArgs a = {X, Y, D, s->n, s->N, dblock, transpose ? dblock : 1, transpose ? 1 : dblock};
 
@@ -700,20 +710,20 @@ static HrpbError Scale(const BlockShape *s, const HrpbScalar *D, int32_t dblock,
 }
 
 const BlockOps BlockOpsDevice = {
-  .work    = Work,
-  .dots    = Dots,
-  .axpby   = AXPBY,
-  .maxpy   = MAXPY,
-  .cg_step = CGStep,
+  .work     = Work,
+  .dots     = Dots,
+  .axpby    = AXPBY,
+  .maxpy    = MAXPY,
+  .cg_step  = CGStep,
   .residual = Residual,
-  .smooth  = Smooth,
-  .copy    = Copy,
-  .zero    = Zero,
-  .move    = Move,
-  .scalars = Scalars,
-  .invert  = Invert,
-  .scale   = Scale,
-#if !defined(HRPB_USE_SINGLE)
+  .smooth   = Smooth,
+  .copy     = Copy,
+  .zero     = Zero,
+  .move     = Move,
+  .scalars  = Scalars,
+  .invert   = Invert,
+  .scale    = Scale,
+#if !defined(HRPB_USE_SINGLE) && !defined(HRPB_USE_COMPLEX)
   .square    = BLOCK_SQUARE,
   .gram_work = BlockGramWork,
   .gram      = BlockGramProducts,

@@ -11,46 +11,46 @@ enum {
   FEW   = 4     /* blocks that are added at once */
 };
 
-static HrpbScalar Coefficient(const HrpbScalar *a, int64_t j)
+static BlockNumber Coefficient(const BlockNumber *a, int64_t j)
 {
   return a ? a[j] : 1;
 }
 
-/* Add x y to the sums. Pieces of a column, one after the other, give the same sums as the column at once */
-static void AddProducts(int64_t n, const HrpbScalar *x, const HrpbScalar *y, HrpbScalar sums[SUMS])
+/* Add conj(x) y to the sums. Pieces of a column, one after the other, give the same sums as the column at once */
+static void AddProducts(int64_t n, const BlockNumber *x, const BlockNumber *y, BlockNumber sums[SUMS])
 {
-  HrpbScalar sum[SUMS]; /* the compiler knows that nothing else is here */
-  int64_t    i;
+  BlockNumber sum[SUMS]; /* the compiler knows that nothing else is here */
+  int64_t     i;
 
   memcpy(sum, sums, sizeof(sum));
   for (i = 0; i + SUMS <= n; i += SUMS) {
-    for (int k = 0; k < SUMS; k++) sum[k] += x[i + k] * y[i + k];
+    for (int k = 0; k < SUMS; k++) sum[k] += BlockConj(x[i + k]) * y[i + k];
   }
-  for (int k = 0; i + k < n; k++) sum[k] += x[i + k] * y[i + k];
+  for (int k = 0; i + k < n; k++) sum[k] += BlockConj(x[i + k]) * y[i + k];
   memcpy(sums, sum, sizeof(sum));
 }
 
-static HrpbScalar Total(const HrpbScalar sum[SUMS])
+static BlockNumber Total(const BlockNumber sum[SUMS])
 {
-  HrpbScalar total = 0;
+  BlockNumber total = 0;
 
   for (int k = 0; k < SUMS; k++) total += sum[k];
   return total;
 }
 
-static HrpbScalar Dot(int64_t n, const HrpbScalar *x, const HrpbScalar *y)
+static BlockNumber Dot(int64_t n, const BlockNumber *x, const BlockNumber *y)
 {
-  HrpbScalar sum[SUMS] = {0};
+  BlockNumber sum[SUMS] = {0};
 
   AddProducts(n, x, y, sum);
   return Total(sum);
 }
 
-static void AXPBY(int64_t n, HrpbScalar *y, HrpbScalar a, const HrpbScalar *x, HrpbScalar b)
+static void AXPBY(int64_t n, BlockNumber *y, BlockNumber a, const BlockNumber *x, BlockNumber b)
 {
   if (a == 0 && b == 1) return;
   for (int64_t i = 0; i < n; i++) {
-    HrpbScalar sum = 0;
+    BlockNumber sum = 0;
 
     if (b != 0) sum = b * y[i];
     if (a != 0) sum += a * x[i];
@@ -66,7 +66,7 @@ static size_t Work(int64_t n, int64_t N, int64_t nx)
   return 0;
 }
 
-static HrpbError Dots(const BlockShape *s, int64_t nx, const BlockIn X[], BlockIn Y, HrpbScalar *dots)
+static HrpbError Dots(const BlockShape *s, int64_t nx, const BlockIn X[], BlockIn Y, BlockNumber *dots)
 {
   for (int64_t j = 0; j < s->N; j++) {
     for (int64_t i = 0; i < nx; i++) dots[i * s->N + j] = Dot(s->n, X[i].array + j * X[i].ld, Y.array + j * Y.ld);
@@ -74,30 +74,30 @@ static HrpbError Dots(const BlockShape *s, int64_t nx, const BlockIn X[], BlockI
   return HRPB_SUCCESS;
 }
 
-static HrpbError BlockAXPBY(const BlockShape *s, BlockOut Y, const HrpbScalar *a, BlockIn X, const HrpbScalar *b)
+static HrpbError BlockAXPBY(const BlockShape *s, BlockOut Y, const BlockNumber *a, BlockIn X, const BlockNumber *b)
 {
   for (int64_t j = 0; j < s->N; j++) AXPBY(s->n, Y.array + j * Y.ld, Coefficient(a, j), X.array + j * X.ld, Coefficient(b, j));
   return HRPB_SUCCESS;
 }
 
 /* y += a[0] x[0] + a[1] x[1] + ..., with one pass over y for FEW of them. The order is that of one after the other */
-static void AddFew(int64_t n, HrpbScalar *y, const HrpbScalar a[FEW], const HrpbScalar *const x[FEW])
+static void AddFew(int64_t n, BlockNumber *y, const BlockNumber a[FEW], const BlockNumber *const x[FEW])
 {
-  const HrpbScalar *const x0 = x[0], *const x1 = x[1], *const x2 = x[2], *const x3 = x[3];
+  const BlockNumber *const x0 = x[0], *const x1 = x[1], *const x2 = x[2], *const x3 = x[3];
 
   for (int64_t i = 0; i < n; i++) y[i] = (((y[i] + a[0] * x0[i]) + a[1] * x1[i]) + a[2] * x2[i]) + a[3] * x3[i];
 }
 
-static HrpbError MAXPY(const BlockShape *s, BlockOut Y, HrpbScalar sign, int64_t nx, const HrpbScalar *coef, const BlockIn X[])
+static HrpbError MAXPY(const BlockShape *s, BlockOut Y, HrpbScalar sign, int64_t nx, const BlockNumber *coef, const BlockIn X[])
 {
   for (int64_t j = 0; j < s->N; j++) {
-    HrpbScalar *y = Y.array + j * Y.ld;
+    BlockNumber *y = Y.array + j * Y.ld;
 
     for (int64_t i = 0; i < nx; i += FEW) {
-      const int64_t     few = nx - i < FEW ? nx - i : FEW;
-      HrpbScalar        a[FEW];
-      const HrpbScalar *x[FEW];
-      bool              all = few == FEW;
+      const int64_t      few = nx - i < FEW ? nx - i : FEW;
+      BlockNumber        a[FEW];
+      const BlockNumber *x[FEW];
+      bool               all = few == FEW;
 
       for (int64_t k = 0; k < few; k++) {
         a[k] = sign * Coefficient(coef, (i + k) * s->N + j);
@@ -113,15 +113,15 @@ static HrpbError MAXPY(const BlockShape *s, BlockOut Y, HrpbScalar sign, int64_t
   return HRPB_SUCCESS;
 }
 
-static HrpbError CGStep(const BlockShape *s, const BlockStep *t, HrpbScalar *sums)
+static HrpbError CGStep(const BlockShape *s, const BlockStep *t, BlockNumber *sums)
 {
   for (int64_t j = 0; j < s->N; j++) {
-    const HrpbScalar a           = Coefficient(t->a, j);
-    HrpbScalar       first[SUMS] = {0}, second[SUMS] = {0};
+    const BlockNumber a           = Coefficient(t->a, j);
+    BlockNumber       first[SUMS] = {0}, second[SUMS] = {0};
 
     for (int64_t i = 0; i < s->n; i += PIECE) {
       const int64_t n = s->n - i < PIECE ? s->n - i : PIECE;
-      HrpbScalar   *r = t->R.array + j * t->R.ld + i, *z = t->kind ? t->Z.array + j * t->Z.ld + i : r;
+      BlockNumber  *r = t->R.array + j * t->R.ld + i, *z = t->kind ? t->Z.array + j * t->Z.ld + i : r;
 
       AXPBY(n, r, -a, t->W.array + j * t->W.ld + i, 1);
       for (int64_t k = 0; k < n && t->kind; k++) z[k] = t->D[i + k] * r[k];
@@ -134,16 +134,16 @@ static HrpbError CGStep(const BlockShape *s, const BlockStep *t, HrpbScalar *sum
   return HRPB_SUCCESS;
 }
 
-static HrpbError Residual(const BlockShape *s, BlockIn Y, const HrpbScalar *a, BlockIn X, BlockOut R, HrpbScalar *total)
+static HrpbError Residual(const BlockShape *s, BlockIn Y, const BlockNumber *a, BlockIn X, BlockOut R, BlockNumber *total)
 {
   for (int64_t j = 0; j < s->N; j++) {
-    const HrpbScalar aj         = Coefficient(a, j);
-    HrpbScalar       sums[SUMS] = {0};
+    const BlockNumber aj         = Coefficient(a, j);
+    BlockNumber       sums[SUMS] = {0};
 
     for (int64_t i = 0; i < s->n; i += PIECE) {
-      const int64_t     n = s->n - i < PIECE ? s->n - i : PIECE;
-      const HrpbScalar *y = Y.array + j * Y.ld + i, *x = X.array + j * X.ld + i;
-      HrpbScalar       *r = R.array + j * R.ld + i;
+      const int64_t      n = s->n - i < PIECE ? s->n - i : PIECE;
+      const BlockNumber *y = Y.array + j * Y.ld + i, *x = X.array + j * X.ld + i;
+      BlockNumber       *r = R.array + j * R.ld + i;
 
       for (int64_t k = 0; k < n; k++) r[k] = aj != 0 ? y[k] - aj * x[k] : y[k];
       if (total) AddProducts(n, r, r, sums);
@@ -156,13 +156,13 @@ static HrpbError Residual(const BlockShape *s, BlockIn Y, const HrpbScalar *a, B
 static HrpbError Smooth(const BlockShape *s, const BlockSmooth *t)
 {
   for (int64_t j = 0; j < s->N; j++) {
-    const HrpbScalar *y0 = t->Y0.array + j * t->Y0.ld, *x = t->X.array + j * t->X.ld, *b = t->B.array + j * t->B.ld, *w = t->W.array ? t->W.array + j * t->W.ld : NULL;
-    HrpbScalar       *y = t->Y.array + j * t->Y.ld;
+    const BlockNumber *y0 = t->Y0.array + j * t->Y0.ld, *x = t->X.array + j * t->X.ld, *b = t->B.array + j * t->B.ld, *w = t->W.array ? t->W.array + j * t->W.ld : NULL;
+    BlockNumber       *y = t->Y.array + j * t->Y.ld;
 
     for (int64_t i = 0; i < s->n; i++) {
-      const int64_t     first = i / t->dblock * t->dblock;
-      const HrpbScalar *D     = t->D + first * t->dblock + (i - first);
-      HrpbScalar        sum   = 0;
+      const int64_t      first = i / t->dblock * t->dblock;
+      const BlockNumber *D     = t->D + first * t->dblock + (i - first);
+      BlockNumber        sum   = 0;
 
       for (int64_t k = 0; k < t->dblock && t->c != 0; k++) sum += t->c * D[k * t->dblock] * (w ? b[first + k] - w[first + k] : b[first + k]);
       if (t->b != 0) sum += t->b * x[i];
@@ -176,25 +176,25 @@ static HrpbError Smooth(const BlockShape *s, const BlockSmooth *t)
 static HrpbError Copy(const BlockShape *s, BlockIn X, BlockOut Y)
 {
   if (X.array == Y.array || s->n == 0) return HRPB_SUCCESS;
-  for (int64_t j = 0; j < s->N; j++) memcpy(Y.array + j * Y.ld, X.array + j * X.ld, sizeof(HrpbScalar) * (size_t)s->n);
+  for (int64_t j = 0; j < s->N; j++) memcpy(Y.array + j * Y.ld, X.array + j * X.ld, sizeof(BlockNumber) * (size_t)s->n);
   return HRPB_SUCCESS;
 }
 
 static HrpbError Zero(const BlockShape *s, BlockOut Y)
 {
   if (s->n == 0) return HRPB_SUCCESS;
-  for (int64_t j = 0; j < s->N; j++) memset(Y.array + j * Y.ld, 0, sizeof(HrpbScalar) * (size_t)s->n);
+  for (int64_t j = 0; j < s->N; j++) memset(Y.array + j * Y.ld, 0, sizeof(BlockNumber) * (size_t)s->n);
   return HRPB_SUCCESS;
 }
 
 static HrpbError Move(const BlockShape *s, const HrpbInt *from, const HrpbInt *to, BlockIn X, BlockOut Y)
 {
   if (s->n == 0) return HRPB_SUCCESS;
-  for (int64_t k = 0; k < s->N; k++) memmove(Y.array + (to ? to[k] : k) * Y.ld, X.array + (from ? from[k] : k) * X.ld, sizeof(HrpbScalar) * (size_t)s->n);
+  for (int64_t k = 0; k < s->N; k++) memmove(Y.array + (to ? to[k] : k) * Y.ld, X.array + (from ? from[k] : k) * X.ld, sizeof(BlockNumber) * (size_t)s->n);
   return HRPB_SUCCESS;
 }
 
-static HrpbError Scalars(const BlockShape *s, BlockScalarOp op, const HrpbScalar *active, HrpbScalar *out, const HrpbScalar *x, const HrpbScalar *y)
+static HrpbError Scalars(const BlockShape *s, BlockScalarOp op, const BlockNumber *active, BlockNumber *out, const BlockNumber *x, const BlockNumber *y)
 {
   for (int64_t j = 0; j < s->N; j++) out[j] = Coefficient(active, j) != 0 ? BlockScalar(op, Coefficient(x, j), Coefficient(y, j)) : 0;
   return HRPB_SUCCESS;
@@ -204,19 +204,19 @@ static HrpbError Scalars(const BlockShape *s, BlockScalarOp op, const HrpbScalar
 static HrpbError Invert(const BlockShape *s, const BlockInvert *t)
 {
   const int64_t N = s->N, n = t->rank;
-  HrpbScalar   *A = t->inverse, *column = t->step;
+  BlockNumber  *A = t->inverse, *column = t->step;
   bool          good = true;
 
   for (int64_t j = 0; j < N; j++) {
     t->pivots[j] = 1;
-    for (int64_t i = 0; i < N; i++) A[j * N + i] = (t->H[j * N + i] + t->H[i * N + j]) / 2;
+    for (int64_t i = 0; i < N; i++) A[j * N + i] = (t->H[j * N + i] + BlockConj(t->H[i * N + j])) / 2;
   }
   for (int64_t k = 0; k < n && good; k++) {
-    const HrpbScalar pivot = A[k * N + k], over = 1 / pivot;
+    const HrpbScalar pivot = BlockReal(A[k * N + k]), over = 1 / pivot;
 
     t->pivots[k] = pivot;
     good         = pivot > 0;
-    memcpy(column, A + k * N, sizeof(HrpbScalar) * (size_t)n);
+    memcpy(column, A + k * N, sizeof(BlockNumber) * (size_t)n);
     for (int64_t j = 0; j < n; j++) {
       for (int64_t i = 0; i < n; i++) A[j * N + i] = BlockSweep(A[j * N + i], column[i], column[j], over, i == k, j == k);
     }
@@ -226,7 +226,7 @@ static HrpbError Invert(const BlockShape *s, const BlockInvert *t)
   }
   for (int64_t j = 0; j < N; j++) {
     for (int64_t i = 0; i < N; i++) {
-      HrpbScalar sum = 0;
+      BlockNumber sum = 0;
 
       for (int64_t k = 0; k < n && good; k++) sum += A[k * N + i] * t->C[j * N + k];
       t->step[j * N + i] = sum;
@@ -235,19 +235,19 @@ static HrpbError Invert(const BlockShape *s, const BlockInvert *t)
   return HRPB_SUCCESS;
 }
 
-static HrpbError Scale(const BlockShape *s, const HrpbScalar *D, int32_t dblock, bool transpose, BlockIn X, BlockOut Y)
+static HrpbError Scale(const BlockShape *s, const BlockNumber *D, int32_t dblock, bool transpose, BlockIn X, BlockOut Y)
 {
   const int64_t row = transpose ? dblock : 1, column = transpose ? 1 : dblock;
 
   for (int64_t j = 0; j < s->N; j++) {
-    const HrpbScalar *x = X.array + j * X.ld;
-    HrpbScalar       *y = Y.array + j * Y.ld;
+    const BlockNumber *x = X.array + j * X.ld;
+    BlockNumber       *y = Y.array + j * Y.ld;
 
     for (int64_t first = 0; first < s->n; first += dblock) {
-      const HrpbScalar *d = D + first * dblock;
+      const BlockNumber *d = D + first * dblock;
 
       for (int32_t i = 0; i < dblock; i++) {
-        HrpbScalar sum = d[i * row] * x[first];
+        BlockNumber sum = d[i * row] * x[first];
 
         for (int32_t k = 1; k < dblock; k++) sum += d[i * row + k * column] * x[first + k];
         y[first + i] = sum;
@@ -258,16 +258,16 @@ static HrpbError Scale(const BlockShape *s, const HrpbScalar *D, int32_t dblock,
 }
 
 const BlockOps BlockOpsHost = {
-  .work    = Work,
-  .dots    = Dots,
-  .axpby   = BlockAXPBY,
-  .maxpy   = MAXPY,
-  .cg_step = CGStep,
+  .work     = Work,
+  .dots     = Dots,
+  .axpby    = BlockAXPBY,
+  .maxpy    = MAXPY,
+  .cg_step  = CGStep,
   .residual = Residual,
-  .smooth  = Smooth,
-  .copy    = Copy,
-  .zero    = Zero,
-  .move    = Move,
-  .scalars = Scalars,
-  .invert  = Invert,
-  .scale   = Scale};
+  .smooth   = Smooth,
+  .copy     = Copy,
+  .zero     = Zero,
+  .move     = Move,
+  .scalars  = Scalars,
+  .invert   = Invert,
+  .scale    = Scale};

@@ -5,6 +5,9 @@
    which lies where the blocks are. NULL stands for ones. A coefficient of zero leaves its term out. The term is not
    read then, so a NaN in it goes nowhere. So a column whose coefficients are zero stands still.
 
+   Of complex numbers X^T stands for the conjugate transpose, and so does a product of columns: x y is the sum of conj(x)
+   y. Symmetric is then Hermitian. That is so but for scale(), whose transpose conjugates nothing.
+
    There is one table of these functions for the host and one for a device. On a device all arrays are there, work goes
    to a stream, and a function waits for nothing. Sums have a fixed order. It depends on n alone, so a column has the
    same bits in every block, wherever it begins.
@@ -12,19 +15,20 @@
 #pragma once
 
 #include "../format/hrpbdevice.h"
+#include "number.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 typedef struct BlockIn {
-  const HrpbScalar *array;
-  int64_t           ld; /* at least n */
+  const BlockNumber *array;
+  int64_t            ld; /* at least n */
 } BlockIn;
 
 typedef struct BlockOut {
-  HrpbScalar *array;
-  int64_t     ld;
+  BlockNumber *array;
+  int64_t      ld;
 } BlockOut;
 
 /* What all blocks of a call have in common */
@@ -42,12 +46,12 @@ typedef enum {
 } BlockStepKind;
 
 typedef struct {
-  BlockStepKind     kind;
-  const HrpbScalar *a;
-  BlockIn           W;
-  BlockOut          R;
-  const HrpbScalar *D; /* a diagonal. Without rows it may be NULL */
-  BlockOut          Z;
+  BlockStepKind      kind;
+  const BlockNumber *a;
+  BlockIn            W;
+  BlockOut           R;
+  const BlockNumber *D; /* a diagonal. Without rows it may be NULL */
+  BlockOut           Z;
 } BlockStep;
 
 /*
@@ -55,19 +59,19 @@ typedef struct {
    number is zero is left out, and so is W where its array is NULL. Y may be Y0 or X. D is as in scale()
 */
 typedef struct {
-  HrpbScalar        a, b, c;
-  BlockIn           Y0, X, B, W;
-  const HrpbScalar *D; /* without rows it may be NULL */
-  int32_t           dblock;
-  BlockOut          Y;
+  BlockNumber        a, b, c;
+  BlockIn            Y0, X, B, W;
+  const BlockNumber *D; /* without rows it may be NULL */
+  int32_t            dblock;
+  BlockOut           Y;
 } BlockSmooth;
 
 /* Square matrices of N rows, each column after the other, where the blocks are */
 typedef struct {
-  int64_t           rank; /* rows and columns that are inverted: the first of H */
-  const HrpbScalar *H, *C;
-  HrpbScalar       *inverse, *step; /* the inverse of (H + H^T) / 2, zero behind the rank; inverse C */
-  HrpbScalar       *pivots;         /* N of the elimination */
+  int64_t            rank; /* rows and columns that are inverted: the first of H */
+  const BlockNumber *H, *C;
+  BlockNumber       *inverse, *step; /* the inverse of (H + H^T) / 2, zero behind the rank; inverse C */
+  BlockNumber       *pivots;         /* N of the elimination */
 } BlockInvert;
 
 /* Products X^T Y of two blocks that are symmetric but for rounding, and what comes behind them */
@@ -78,25 +82,27 @@ typedef enum {
 } BlockGramKind;
 
 typedef struct {
-  BlockGramKind     kind;
-  BlockIn           X, Y; /* where the array of Y is NULL, Y is D X */
-  const HrpbScalar *D;    /* a diagonal, or NULL. Without rows it may be NULL */
+  BlockGramKind      kind;
+  BlockIn            X, Y; /* where the array of Y is NULL, Y is D X */
+  const BlockNumber *D;    /* a diagonal, or NULL. Without rows it may be NULL */
 } BlockGram;
 
 /* A term of a sum of blocks: sign X K, where K is a square matrix of N rows, or its transpose */
 typedef struct {
-  HrpbScalar        sign;
-  BlockIn           X;
-  const HrpbScalar *D; /* a diagonal: sign D X K. Or NULL */
-  const HrpbScalar *K;
-  bool              transpose;
+  HrpbScalar         sign;
+  BlockIn            X;
+  const BlockNumber *D; /* a diagonal: sign D X K. Or NULL */
+  const BlockNumber *K;
+  bool               transpose;
 } BlockTerm;
 
 /* Operations on arrays of N scalars */
 typedef enum {
-  BLOCK_MULTIPLY, /* x y */
-  BLOCK_DIVIDE,   /* x / y, or zero where y is zero */
-  BLOCK_SAME_SIGN /* x where it has the sign of y, else zero */
+  BLOCK_MULTIPLY,         /* x y */
+  BLOCK_DIVIDE,           /* x / y, or zero where y is zero */
+  BLOCK_CONJUGATE_DIVIDE, /* conj(x) / y, or zero where y is zero */
+  BLOCK_SAME_SIGN,        /* x where it has the sign of y, else zero. Of complex numbers: where real parts do not differ in sign */
+  BLOCK_NUMBER            /* x where it is a number, else zero */
 } BlockScalarOp;
 
 typedef struct {
@@ -104,19 +110,19 @@ typedef struct {
   size_t (*work)(int64_t n, int64_t N, int64_t nx);
 
   /* dots[i N + j] = the sum over column j of X[i] times Y. Y may be among X */
-  HrpbError (*dots)(const BlockShape *, int64_t nx, const BlockIn X[], BlockIn Y, HrpbScalar *dots);
+  HrpbError (*dots)(const BlockShape *, int64_t nx, const BlockIn X[], BlockIn Y, BlockNumber *dots);
 
   /* Y_j = a_j X_j + b_j Y_j */
-  HrpbError (*axpby)(const BlockShape *, BlockOut Y, const HrpbScalar *a, BlockIn X, const HrpbScalar *b);
+  HrpbError (*axpby)(const BlockShape *, BlockOut Y, const BlockNumber *a, BlockIn X, const BlockNumber *b);
 
   /* Y_j += sign (the sum over i of coef[i N + j] X[i]_j) */
-  HrpbError (*maxpy)(const BlockShape *, BlockOut Y, HrpbScalar sign, int64_t nx, const HrpbScalar *coef, const BlockIn X[]);
+  HrpbError (*maxpy)(const BlockShape *, BlockOut Y, HrpbScalar sign, int64_t nx, const BlockNumber *coef, const BlockIn X[]);
 
   /* A step, and its sums if that is not NULL. They have the bits of dots(), and Z those of scale() */
-  HrpbError (*cg_step)(const BlockShape *, const BlockStep *, HrpbScalar *sums);
+  HrpbError (*cg_step)(const BlockShape *, const BlockStep *, BlockNumber *sums);
 
   /* R_j = Y_j - a_j X_j, and sums of R_j R_j if they are not NULL, with the bits of dots(). R is neither X nor Y */
-  HrpbError (*residual)(const BlockShape *, BlockIn Y, const HrpbScalar *a, BlockIn X, BlockOut R, HrpbScalar *sums);
+  HrpbError (*residual)(const BlockShape *, BlockIn Y, const BlockNumber *a, BlockIn X, BlockOut R, BlockNumber *sums);
 
   HrpbError (*smooth)(const BlockShape *, const BlockSmooth *);
 
@@ -130,7 +136,7 @@ typedef struct {
   HrpbError (*move)(const BlockShape *, const HrpbInt *from, const HrpbInt *to, BlockIn X, BlockOut Y);
 
   /* out_j = x_j op y_j where active_j is not zero, else 0. out may be x or y */
-  HrpbError (*scalars)(const BlockShape *, BlockScalarOp op, const HrpbScalar *active, HrpbScalar *out, const HrpbScalar *x, const HrpbScalar *y);
+  HrpbError (*scalars)(const BlockShape *, BlockScalarOp op, const BlockNumber *active, BlockNumber *out, const BlockNumber *x, const BlockNumber *y);
 
   /*
      Invert a positive definite matrix. It is one if all pivots are positive; those behind the rank are one. With any
@@ -142,7 +148,7 @@ typedef struct {
      Y = D X, or D^T X, with a diagonal D (dblock 1), or blocks of dblock rows along it. They lie one after the other,
      each column-major. n is a multiple of dblock. Y may be X where dblock is 1
   */
-  HrpbError (*scale)(const BlockShape *, const HrpbScalar *D, int32_t dblock, bool transpose, BlockIn X, BlockOut Y);
+  HrpbError (*scale)(const BlockShape *, const BlockNumber *D, int32_t dblock, bool transpose, BlockIn X, BlockOut Y);
 
   /*
      What these take has at most so many columns. For more, the BLAS is as fast. Where it is zero there are none of
@@ -152,7 +158,7 @@ typedef struct {
   size_t (*gram_work)(int64_t n, int64_t N, BlockGramKind);
 
   /* One or two square matrices of N rows, the second behind the first. They are symmetric */
-  HrpbError (*gram)(const BlockShape *, const BlockGram *, HrpbScalar *G);
+  HrpbError (*gram)(const BlockShape *, const BlockGram *, BlockNumber *G);
 
   /* Y = the sum of one or two terms, or Y += one. Only the first may have a diagonal. Y is in no term */
   HrpbError (*combine)(const BlockShape *, bool add, int32_t nterms, const BlockTerm[], BlockOut Y);
@@ -161,29 +167,43 @@ typedef struct {
      Y = the sum of two terms without a diagonal, then gram() of Y and D Y, in one pass. Y has the bits of combine(). D
      is a diagonal. Without rows it may be NULL
   */
-  HrpbError (*combine_gram)(const BlockShape *, const BlockTerm[2], BlockOut Y, BlockGramKind, const HrpbScalar *D, HrpbScalar *G);
+  HrpbError (*combine_gram)(const BlockShape *, const BlockTerm[2], BlockOut Y, BlockGramKind, const BlockNumber *D, BlockNumber *G);
 } BlockOps;
 
 extern const BlockOps BlockOpsHost, BlockOpsDevice;
 
-/* What an operation on scalars gives. It looks at signs, because a product of small numbers is zero */
-HRPB_INLINE HrpbScalar BlockScalar(BlockScalarOp op, HrpbScalar x, HrpbScalar y)
+/* x where it has the sign of y. Looks at signs, because a product of small numbers is zero */
+HRPB_INLINE BlockNumber BlockSameSign(BlockNumber x, BlockNumber y)
+{
+#if defined(HRPB_USE_COMPLEX)
+  const HrpbScalar a = BlockReal(x), b = BlockReal(y);
+
+  return x != x || (a > 0 && b < 0) || (a < 0 && b > 0) ? 0 : x;
+#else
+  return (x > 0 && y > 0) || (x < 0 && y < 0) ? x : 0;
+#endif
+}
+
+/* What an operation on scalars gives */
+HRPB_INLINE BlockNumber BlockScalar(BlockScalarOp op, BlockNumber x, BlockNumber y)
 {
   if (op == BLOCK_MULTIPLY) return x * y;
   if (op == BLOCK_DIVIDE) return y == 0 ? 0 : x / y;
-  return (x > 0 && y > 0) || (x < 0 && y < 0) ? x : 0;
+  if (op == BLOCK_CONJUGATE_DIVIDE) return y == 0 ? 0 : BlockConj(x) / y;
+  if (op == BLOCK_NUMBER) return x == x ? x : 0;
+  return BlockSameSign(x, y);
 }
 
 /*
    An entry x of a symmetric matrix after a sweep, with its row's and its column's entry of the pivot's column, and one
-   over the pivot. Symmetric entries get the same bits
+   over the pivot. Symmetric real entries get the same bits
 */
-HRPB_INLINE HrpbScalar BlockSweep(HrpbScalar x, HrpbScalar row, HrpbScalar column, HrpbScalar over, bool in_row, bool in_column)
+HRPB_INLINE BlockNumber BlockSweep(BlockNumber x, BlockNumber row, BlockNumber column, HrpbScalar over, bool in_row, bool in_column)
 {
   if (in_row && in_column) return -over;
-  if (in_row) return column * over;
+  if (in_row) return BlockConj(column) * over;
   if (in_column) return row * over;
-  return x - row * column * over;
+  return x - row * BlockConj(column) * over;
 }
 
 #ifdef __cplusplus

@@ -27,7 +27,7 @@
 #include "block.cuh"
 #include "../bricks/mma.cuh"
 
-#if !defined(HRPB_USE_SINGLE)
+#if !defined(HRPB_USE_SINGLE) && !defined(HRPB_USE_COMPLEX)
 enum {
   ROWS         = 16,                /* of a warp at a time */
   PART         = ROWS * HRPB_WARPS, /* of a thread block at a time */
@@ -363,7 +363,7 @@ template <int M> static HrpbError RunGramOf(const BlockShape *s, const GramArgs 
   return a.g.Y.array ? RunGram<M, false>(s, a) : RunGram<M, true>(s, a);
 }
 
-HrpbError BlockGramProducts(const BlockShape *s, const BlockGram *g, HrpbScalar *G)
+HrpbError BlockGramProducts(const BlockShape *s, const BlockGram *g, BlockNumber *G)
 {
   const int64_t parts = Parts(s->n);
   GramArgs      a     = {*g, (double *)s->work, s->n, 0, (int32_t)s->N};
@@ -405,7 +405,7 @@ template <int M> static HrpbError RunCombineGram(const BlockShape *s, BlockGramK
   return HRPB_SUCCESS;
 }
 
-HrpbError BlockCombineGram(const BlockShape *s, const BlockTerm terms[2], BlockOut Y, BlockGramKind kind, const HrpbScalar *D, HrpbScalar *G)
+HrpbError BlockCombineGram(const BlockShape *s, const BlockTerm terms[2], BlockOut Y, BlockGramKind kind, const BlockNumber *D, BlockNumber *G)
 {
   const CombineGramArgs a = {{{terms[0], terms[1]}, Y, s->n, (int32_t)s->N}, D, (double *)s->work};
 

@@ -14,7 +14,7 @@
 */
 #include "blockvec.h"
 
-#if AIJTCU_HAVE_BLOCK
+#if AIJTCU_HAVE_BLOCK && !PetscDefined(USE_COMPLEX)
   #include <petscblaslapack.h>
   #if AIJTCU_HAVE_DEVICE
     #include <petscdevice_cuda.h>

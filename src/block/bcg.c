@@ -10,6 +10,8 @@
      Qn^T M Qn = Zeta^T Zeta      Qn = Q Zeta
      S <- M Q + S Zeta^T          C <- Zeta C
 
+   Of complex numbers a transpose is conjugated: A and M are Hermitian.
+
    Zeta is a Cholesky factor with pivots. Columns of Qn that depend on others are left out: the columns of Q and S
    behind the rank are zero. So dependent, zero or converged right-hand sides are no breakdown (compare Ji and Li, A
    breakdown-free block conjugate gradient method, BIT 57, 2017). What is left out is lost from R. How much that is at
@@ -183,12 +185,12 @@ static PetscBool AIJTCUFactor(AIJTCUBCG *b)
   while ((p = AIJTCUPivot(b, first, done)) >= 0) {
     const PetscReal root = PetscSqrtReal(PetscRealPart(G[p * N + p]));
 
-    for (PetscInt j = 0; j < N; j++) row[j] = done[j] ? 0 : G[p * N + j] / root;
+    for (PetscInt j = 0; j < N; j++) row[j] = done[j] ? 0 : PetscConj(G[p * N + j]) / root;
     for (PetscInt j = 0; j < N; j++) zeta[j * N + b->rank] = row[j];
     done[p] = PETSC_TRUE;
     row[p]  = 0;
     for (PetscInt j = 0; j < N; j++) {
-      for (PetscInt i = 0; i < N; i++) G[j * N + i] -= row[i] * row[j];
+      for (PetscInt i = 0; i < N; i++) G[j * N + i] -= PetscConj(row[i]) * row[j];
     }
     b->order[b->rank++] = p;
   }
@@ -217,7 +219,10 @@ static PetscErrorCode AIJTCUBreakDown(KSP ksp, AIJTCUBlockKSP *s, PetscInt its, 
 static void AIJTCUSymmetric(PetscInt N, const PetscScalar *X, PetscScalar *Y)
 {
   for (PetscInt j = 0; j < N; j++) {
-    for (PetscInt i = 0; i <= j; i++) Y[j * N + i] = Y[i * N + j] = (X[j * N + i] + X[i * N + j]) / 2;
+    for (PetscInt i = 0; i <= j; i++) {
+      Y[j * N + i] = (X[j * N + i] + PetscConj(X[i * N + j])) / 2;
+      Y[i * N + j] = PetscConj(Y[j * N + i]);
+    }
   }
 }
 
@@ -340,7 +345,7 @@ static PetscErrorCode AIJTCUNormsBCG(KSP ksp, AIJTCUBlockKSP *s)
   for (PetscInt j = 0; j < N; j++) {
     PetscReal sum = 0;
 
-    for (PetscInt i = 0; i < N; i++) sum += PetscSqr(PetscRealPart(b->next[j * N + i]));
+    for (PetscInt i = 0; i < N; i++) sum += AIJTCUSquareOf(b->next[j * N + i]);
     c->norm[j]  = ksp->normtype == KSP_NORM_NONE ? 0 : PetscSqrtReal(sum);
     b->known[j] = (PetscBool)(ksp->normtype == KSP_NORM_NONE || b->lost[j] <= 0.01 * c->norm[j]);
   }
@@ -349,7 +354,7 @@ static PetscErrorCode AIJTCUNormsBCG(KSP ksp, AIJTCUBlockKSP *s)
   for (PetscInt j = 0; j < N; j++) {
     PetscReal sum = 0;
 
-    for (PetscInt i = 0; i < N; i++) sum += PetscRealPart(b->C[j * N + i] * b->temp[j * N + i]);
+    for (PetscInt i = 0; i < N; i++) sum += PetscRealPart(PetscConj(b->C[j * N + i]) * b->temp[j * N + i]);
     c->norm[j] = PetscSqrtReal(PetscMax(sum, 0));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -508,6 +513,21 @@ static PetscErrorCode AIJTCUSolveBCG(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   The residual is a product of small matrices, which is right for a Hermitian M alone. Of a complex matrix that is not
+   real PETSc's multigrid, icc and cholesky make preconditioners that are not
+*/
+static PetscErrorCode AIJTCULacksBCG(KSP ksp, AIJTCUBlockKSP *s, const char **why)
+{
+  PetscBool hermitian = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  if (PetscDefined(USE_COMPLEX)) PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp->pc, &hermitian, PCNONE, PCJACOBI, PCPBJACOBI, ""));
+  if (!hermitian) *why = "the preconditioner may not be Hermitian";
+  else PetscCall(AIJTCULacksCG(ksp, s, why));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Enough for cg's solve as well */
 static AIJTCUBlockNeeds AIJTCUNeedsBCG(KSP ksp)
 {
@@ -535,7 +555,7 @@ const AIJTCUBlockMethod AIJTCUBlockBCG = {
   .original = &original,
   .size     = sizeof(AIJTCUBCG),
   .compose  = AIJTCUComposeCG,
-  .lacks    = AIJTCULacksCG,
+  .lacks    = AIJTCULacksBCG,
   .needs    = AIJTCUNeedsBCG,
   .solve    = AIJTCUSolveBCG,
   .reset    = AIJTCUResetBCG};

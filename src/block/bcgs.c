@@ -1,7 +1,7 @@
 /*
    KSPBCGS for a block: each column as in KSPSolve_BCGS().
 
-   One copy of the scalars of an iteration to the host serves all tests. A column that breaks down has steps of zero.
+   (x, y) is the sum of x conj(y), as in PETSc. One copy of the scalars of an iteration to the host serves all tests. A column that breaks down has steps of zero.
 */
 #include "blockksp.h"
 
@@ -9,7 +9,7 @@
 enum {
   RHO = AIJTCU_SCALARS_OWN, /* (r, rp) of two iterations, which take turns */
   D1  = RHO + 2,            /* (v, rp) */
-  ST,                       /* (s, t) and (t, t), in one reduction */
+  ST,                       /* the conjugate of (s, t), and (t, t), in one reduction */
   TT,
   NORM,
   ALPHA, /* rho / d1 and (s, t) / (t, t), for one update of x */
@@ -121,7 +121,7 @@ static PetscErrorCode AIJTCUSolveBCGS(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
 
     PetscCall(AIJTCUColumnsActive(s, &active));
     if (i) {
-      PetscCall(AIJTCUBlockDots(ctx, 1, &R, RP, rho));
+      PetscCall(AIJTCUBlockDots(ctx, 1, &RP, R, rho));
       PetscCall(AIJTCUBlockScalarOp(ctx, BLOCK_DIVIDE, active, beta, rho, rhoold));
       PetscCall(AIJTCUBlockScalarOp(ctx, BLOCK_DIVIDE, active, temp, alpha, omega));
       PetscCall(AIJTCUBlockScalarOp(ctx, BLOCK_MULTIPLY, active, beta, beta, temp));
@@ -130,15 +130,15 @@ static PetscErrorCode AIJTCUSolveBCGS(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
       PetscCall(AIJTCUBlockMAXPY(ctx, P, -1, 1, temp, &V));
     }
     PetscCall(AIJTCUBlockBAorAB(ksp, s, P, W[0], Z[0], &V));
-    PetscCall(AIJTCUBlockDots(ctx, 1, &V, RP, AIJTCUBlockScalars(ctx, D1)));
+    PetscCall(AIJTCUBlockDots(ctx, 1, &RP, V, AIJTCUBlockScalars(ctx, D1)));
     /* a NaN in (v, rp) stops the step as zero does */
-    PetscCall(AIJTCUBlockScalarOp(ctx, BLOCK_SAME_SIGN, active, temp, AIJTCUBlockScalars(ctx, D1), AIJTCUBlockScalars(ctx, D1)));
+    PetscCall(AIJTCUBlockScalarOp(ctx, BLOCK_NUMBER, active, temp, AIJTCUBlockScalars(ctx, D1), NULL));
     PetscCall(AIJTCUBlockScalarOp(ctx, BLOCK_DIVIDE, active, alpha, rho, temp));
     PetscCall(AIJTCUBlockCopy(ctx, R, S)); /* s <- r - alpha v */
     PetscCall(AIJTCUBlockMAXPY(ctx, S, -1, 1, alpha, &V));
     PetscCall(AIJTCUBlockBAorAB(ksp, s, S, W[1], Z[1], &T));
     PetscCall(AIJTCUBlockDots(ctx, 2, (Mat[]){S, T}, T, AIJTCUBlockScalars(ctx, ST)));
-    PetscCall(AIJTCUBlockScalarOp(ctx, BLOCK_DIVIDE, alpha, omega, AIJTCUBlockScalars(ctx, ST), AIJTCUBlockScalars(ctx, TT)));
+    PetscCall(AIJTCUBlockScalarOp(ctx, BLOCK_CONJUGATE_DIVIDE, alpha, omega, AIJTCUBlockScalars(ctx, ST), AIJTCUBlockScalars(ctx, TT)));
     PetscCall(AIJTCUBlockMAXPY(ctx, Y, 1, 2, alpha, (Mat[]){P, S})); /* x <- x + alpha p + omega s */
     PetscCall(AIJTCUBlockCopy(ctx, S, R));                           /* r <- s - omega t */
     PetscCall(AIJTCUBlockMAXPY(ctx, R, -1, 1, omega, &T));

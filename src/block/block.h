@@ -14,7 +14,7 @@ PETSC_INTERN PetscErrorCode AIJTCUBlockRegister(void);
 PETSC_INTERN PetscErrorCode AIJTCUMatSolveEnter(Mat, IS, IS);
 #endif
 
-#if AIJTCU_HAVE_BLOCK
+#if AIJTCU_HAVE_BLOCK && !PetscDefined(USE_COMPLEX)
 /*
    basis.c: the vectors of a Rayleigh-Ritz method, where its matrix works: on the host, or on a device. src/eigen/, a
    library of its own, works with these.

@@ -17,10 +17,12 @@
   #include <petscksp.h>
   #include <block/blockops.h>
 
+_Static_assert(sizeof(BlockNumber) == sizeof(PetscScalar), "compile with HRPB_USE_SINGLE and HRPB_USE_COMPLEX as PETSc is configured");
+
 /* What one solve works with: where its blocks are, arrays of scalars, work blocks */
 typedef struct _n_AIJTCUBlockCtx *AIJTCUBlockCtx;
 
-typedef struct { /* sign X K, or with the transpose of K, a square matrix of N rows */
+typedef struct { /* sign X K, or with the transpose of K, a square matrix of N rows. Of complex numbers: conjugated */
   PetscReal          sign;
   Mat                X;
   PetscBool          transpose;
@@ -65,9 +67,15 @@ PETSC_EXTERN PetscErrorCode AIJTCUBlockCopy(AIJTCUBlockCtx, Mat, Mat);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockZero(AIJTCUBlockCtx, Mat);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockScalarOp(AIJTCUBlockCtx, BlockScalarOp, const PetscScalar *, PetscScalar *, const PetscScalar *, const PetscScalar *);
 
+/* The square of the modulus of a scalar */
+static inline PetscReal AIJTCUSquareOf(PetscScalar x)
+{
+  return PetscSqr(PetscRealPart(x)) + PetscSqr(PetscImaginaryPart(x));
+}
+
 /*
    Square matrices of N rows are N arrays of scalars, each column after the other. A context combines where kernels of
-   ours do it, which also multiply with a diagonal: on a device in double, and for few columns. Else the BLAS does it
+   ours do it, which also multiply with a diagonal: on a device, for few columns of real numbers in double. Else the BLAS does it
 */
 PETSC_EXTERN PetscBool      AIJTCUBlockCtxCombines(AIJTCUBlockCtx);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockGram(AIJTCUBlockCtx, BlockGramKind, Mat, Mat, Vec, PetscBool, PetscScalar *);

@@ -1,5 +1,5 @@
 /*
-   KSPCG for a block: each column as in KSPSolve_CG().
+   KSPCG for a block: each column as in KSPSolve_CG(), complex ones with a Hermitian matrix.
 
    The scalars of an iteration stay where the blocks are. One copy of them to the host serves all tests. The step of X
    comes behind that copy: the device makes it while the host tests. A column that must not be changed by the step
@@ -82,6 +82,12 @@ PetscErrorCode AIJTCULacksCG(KSP ksp, AIJTCUBlockKSP *s, const char **why)
 
   PetscFunctionBegin;
   (void)ksp;
+  #if PetscDefined(USE_COMPLEX)
+  PetscBool hermitian;
+
+  PetscCall(AIJTCUCGIsHermitian(ksp, &hermitian));
+  if (!hermitian) *why = "cg for complex symmetric matrices";
+  #endif
   if (cg->radius) *why = "a trust region is set";
   else if (cg->target) *why = "a target of the objective is set";
   else if (cg->single_reduction) *why = "cg with a single reduction";
@@ -188,8 +194,9 @@ static PetscErrorCode AIJTCUSolveCG(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
       PetscCall(AIJTCUBlockAXPBY(ctx, P, active, Z, step)); /* p <- z + beta / betaold p */
     }
     PetscCall(AIJTCUBlockMatMult(ksp, s, P, W));
-    PetscCall(AIJTCUBlockDots(ctx, 1, &P, W, dpi));
-    PetscCall(AIJTCUBlockScalarOp(ctx, BLOCK_SAME_SIGN, active, kept[0], beta, betaold));
+    PetscCall(AIJTCUBlockDots(ctx, 1, &W, P, dpi));
+    /* PETSc looks at the sign of r^T M r in real arithmetic alone */
+    PetscCall(AIJTCUBlockScalarOp(ctx, PetscDefined(USE_COMPLEX) ? BLOCK_NUMBER : BLOCK_SAME_SIGN, active, kept[0], beta, betaold));
     PetscCall(AIJTCUBlockScalarOp(ctx, BLOCK_SAME_SIGN, active, kept[1], dpi, dpiold));
     PetscCall(AIJTCUBlockScalarOp(ctx, BLOCK_DIVIDE, active, step, kept[0], kept[1]));
     if (D) PetscCall(AIJTCUBlockCGStepScaled(ctx, step, W, R, D, Z, (PetscBool)!late, PETSC_TRUE, AIJTCUBlockScalars(ctx, next)));

@@ -184,7 +184,7 @@ static PetscErrorCode AIJTCUOrthogonalize(KSP ksp, AIJTCUBlockKSP *s, PetscInt i
     for (PetscInt j = 0; j < N; j++) { /* which columns need it */
       PetscReal along = 0;
 
-      for (PetscInt i = 0; i < n; i++) along += PetscSqr(PetscRealPart((*host)[i * N + j]));
+      for (PetscInt i = 0; i < n; i++) along += AIJTCUSquareOf((*host)[i * N + j]);
       g->given[j] = !c->reason[j] && PetscSqrtReal(PetscRealPart((*host)[n * N + j])) < PetscSqrtReal(along) ? 1 : 0;
       if (g->given[j] != 0.0) refine = PETSC_TRUE;
     }
@@ -212,18 +212,18 @@ static PetscBool AIJTCUHessenbergUpdate(const AIJTCUGMRES *g, AIJTCUHessenberg h
 
   for (PetscInt i = 0; i < it; i++, hh++) {
     tt    = hh[0];
-    hh[0] = h.cc[i] * tt + h.ss[i] * hh[1];
+    hh[0] = PetscConj(h.cc[i]) * tt + h.ss[i] * hh[1];
     hh[1] = h.cc[i] * hh[1] - h.ss[i] * tt;
   }
   *res = 0;
   if (happy) return PETSC_TRUE;
-  tt = PetscSqrtScalar(hh[0] * hh[0] + hh[1] * hh[1]);
+  tt = PetscSqrtScalar(PetscConj(hh[0]) * hh[0] + PetscConj(hh[1]) * hh[1]);
   if (tt == 0.0) return PETSC_FALSE;
   h.cc[it]      = hh[0] / tt;
   h.ss[it]      = hh[1] / tt;
   h.grs[it + 1] = -h.ss[it] * h.grs[it];
-  h.grs[it]     = h.cc[it] * h.grs[it];
-  hh[0]         = h.cc[it] * hh[0] + h.ss[it] * hh[1];
+  h.grs[it]     = PetscConj(h.cc[it]) * h.grs[it];
+  hh[0]         = PetscConj(h.cc[it]) * hh[0] + h.ss[it] * hh[1];
   *res          = PetscAbsScalar(h.grs[it + 1]);
   return PETSC_TRUE;
 }

@@ -18,7 +18,8 @@
   #define MATSOLVE_KEY "MatAIJTCUMatSolve"
 
 enum {
-  WIDTHS    = 2, /* a method that narrows its block, and comes back to the full width, uses two */
+  PARTS     = sizeof(PetscScalar) / sizeof(PetscReal), /* of a number: rows are moved as those of real ones */
+  WIDTHS    = 2,                                       /* a method that narrows its block, and comes back to the full width, uses two */
   TRIANGLES = 2
 };
 
@@ -57,7 +58,11 @@ typedef struct {
   AIJTCUMatSolveWidth      widths[WIDTHS];
 } AIJTCUMatSolve;
 
-  #if PetscDefined(USE_REAL_SINGLE)
+  #if PetscDefined(USE_COMPLEX) && PetscDefined(USE_REAL_SINGLE)
+    #define SCALAR_TYPE CUDA_C_32F
+  #elif PetscDefined(USE_COMPLEX)
+    #define SCALAR_TYPE CUDA_C_64F
+  #elif PetscDefined(USE_REAL_SINGLE)
     #define SCALAR_TYPE CUDA_R_32F
   #else
     #define SCALAR_TYPE CUDA_R_64F
@@ -211,16 +216,16 @@ static PetscErrorCode AIJTCUMatSolveCountEntries(AIJTCUMatSolve *s, cudaStream_t
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bring an order of rows to the device, by way of to */
+/* Bring an order of rows, or of their parts, to the device, by way of to */
 static PetscErrorCode AIJTCUMatSolveOrderCopy(IS order, PetscInt m, cudaStream_t stream, int32_t *to, int32_t *on_device)
 {
   const PetscInt *from;
 
   PetscFunctionBegin;
   PetscCall(ISGetIndices(order, &from));
-  for (PetscInt i = 0; i < m; i++) to[i] = (int32_t)from[i];
+  for (PetscInt i = 0; i < PARTS * m; i++) to[i] = (int32_t)(PARTS * from[i / PARTS] + i % PARTS);
   PetscCall(ISRestoreIndices(order, &from));
-  PetscCallCUDA(cudaMemcpyAsync(on_device, to, (size_t)m * sizeof(*to), cudaMemcpyHostToDevice, stream));
+  PetscCallCUDA(cudaMemcpyAsync(on_device, to, (size_t)(PARTS * m) * sizeof(*to), cudaMemcpyHostToDevice, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -232,10 +237,10 @@ static PetscErrorCode AIJTCUMatSolveOrderCreate(IS order, PetscInt m, cudaStream
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUDeviceMalloc((size_t)m * sizeof(*to), stream, (void **)on_device));
+  PetscCall(AIJTCUDeviceMalloc((size_t)(PARTS * m) * sizeof(*to), stream, (void **)on_device));
   *have = (PetscBool)(*on_device != NULL);
   if (!*have) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscMalloc1(m, &to));
+  PetscCall(PetscMalloc1(PARTS * m, &to));
   ierr = AIJTCUMatSolveOrderCopy(order, m, stream, to, *on_device);
   PetscCall(PetscFree(to));
   PetscCall(ierr);
@@ -267,7 +272,7 @@ static PetscErrorCode AIJTCUMatSolvePrepare(Mat F, AIJTCUMatSolve *s, cudaStream
   AIJTCUMatSolveDrop(s); /* what an error has left */
   PetscCall(AIJTCUFactorGet(F, &s->factor, &s->known));
   if (s->factor.permuted && (!s->rows || !s->columns)) s->known = PETSC_FALSE;
-  if (F->rmap->n > PETSC_INT32_MAX) s->known = PETSC_FALSE;
+  if (F->rmap->n > PETSC_INT32_MAX / PARTS) s->known = PETSC_FALSE;
   /* cuSPARSE needs no kernels of ours */
   if (s->known && (s->factor.permuted || s->factor.diagonal)) PetscCall(AIJTCUDeviceRuns(&s->known));
   if (s->known) {
@@ -381,6 +386,12 @@ static PetscErrorCode AIJTCUMatSolveRun(const AIJTCUMatSolve *s, const AIJTCUMat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The rows of a block in another order */
+static HrpbError AIJTCUMatSolvePermute(const AIJTCUMatSolve *s, PetscInt N, const int32_t *order, const PetscScalar *from, PetscInt ldfrom, PetscScalar *to, PetscInt ldto, cudaStream_t stream)
+{
+  return HrpbPermuteRowsDevice(order, PARTS * s->m, N, (const HrpbScalar *)from, PARTS * ldfrom, (HrpbScalar *)to, PARTS * ldto, stream);
+}
+
 /* X = B through the factor. All arrays are on the device. Where a kernel is refused X is anything */
 static PetscErrorCode AIJTCUMatSolveArrays(const AIJTCUMatSolve *s, const AIJTCUMatSolveWidth *width, const PetscScalar *b, PetscInt ldb, PetscScalar *x, PetscInt ldx, cudaStream_t stream, HrpbError *err)
 {
@@ -395,14 +406,14 @@ static PetscErrorCode AIJTCUMatSolveArrays(const AIJTCUMatSolve *s, const AIJTCU
     right   = width->permuted;
     left    = width->permuted;
     ldright = ldleft = s->ld;
-    AIJTCUCallDevice(*err, HrpbPermuteRowsDevice(s->order[0], s->m, width->N, b, ldb, width->permuted, s->ld, stream));
+    AIJTCUCallDevice(*err, AIJTCUMatSolvePermute(s, width->N, s->order[0], b, ldb, width->permuted, s->ld, stream));
     if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(AIJTCUMatSolveRun(s, width, 0, right, ldright, width->between, s->ld));
   if (s->factor.diagonal) AIJTCUCallDevice(*err, BlockOpsDevice.scale(&shape, s->factor.diagonal, 1, false, (BlockIn){width->between, s->ld}, (BlockOut){width->between, s->ld}));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUMatSolveRun(s, width, 1, width->between, s->ld, left, ldleft));
-  if (width->permuted) AIJTCUCallDevice(*err, HrpbPermuteRowsDevice(s->order[1], s->m, width->N, width->permuted, s->ld, x, ldx, stream));
+  if (width->permuted) AIJTCUCallDevice(*err, AIJTCUMatSolvePermute(s, width->N, s->order[1], width->permuted, s->ld, x, ldx, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -35,7 +35,7 @@ PetscErrorCode AIJTCUBlockRegister(void)
 PetscErrorCode AIJTCUBlockRegister(void)
 {
   PetscFunctionBegin;
-  PetscCall(PetscInfo(NULL, "aijtcu: block solves are those of PETSc: ours need PETSc 3.26 and real scalars\n"));
+  PetscCall(PetscInfo(NULL, "aijtcu: block solves are those of PETSc: ours need PETSc 3.26 in double or single precision\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

@@ -11,6 +11,20 @@
   #include <petscblaslapack.h>
   #if AIJTCU_HAVE_DEVICE
     #include <petscdevice_cuda.h>
+
+    #if PetscDefined(USE_COMPLEX) && PetscDefined(USE_REAL_SINGLE)
+      #define AIJTCU_GEMM cublasCgemm
+typedef cuComplex AIJTCUCudaScalar;
+    #elif PetscDefined(USE_COMPLEX)
+      #define AIJTCU_GEMM cublasZgemm
+typedef cuDoubleComplex AIJTCUCudaScalar;
+    #elif PetscDefined(USE_REAL_SINGLE)
+      #define AIJTCU_GEMM cublasSgemm
+typedef float AIJTCUCudaScalar;
+    #else
+      #define AIJTCU_GEMM cublasDgemm
+typedef double AIJTCUCudaScalar;
+    #endif
   #endif
 
 /* What a function does with a block */
@@ -593,7 +607,7 @@ static PetscErrorCode AIJTCUBlockDotsOf(AIJTCUBlockCtx ctx, PetscInt nx, const M
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* dots[i N + j] = X[i]_j . Y_j. Y may be among X */
+/* dots[i N + j] = X[i]_j . Y_j, with the conjugate of X[i]_j. Y may be among X */
 PetscErrorCode AIJTCUBlockDots(AIJTCUBlockCtx ctx, PetscInt nx, const Mat X[], Mat Y, PetscScalar *dots)
 {
   PetscFunctionBegin;
@@ -801,10 +815,11 @@ PetscErrorCode AIJTCUBlockScalarOp(AIJTCUBlockCtx ctx, BlockScalarOp op, const P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* C = alpha op(A) op(B) + beta C */
+/* C = alpha op(A) op(B) + beta C. A transpose is conjugated */
 static PetscErrorCode AIJTCUBlockGemm(const struct _n_AIJTCUBlockCtx *ctx, PetscBool ta, PetscBool tb, const PetscInt mnk[3], PetscScalar alpha, BlockIn A, BlockIn B, PetscScalar beta, BlockOut C)
 {
-  PetscBLASInt m, n, k, lda, ldb, ldc;
+  const char *const transpose = PetscDefined(USE_COMPLEX) ? "C" : "T";
+  PetscBLASInt      m, n, k, lda, ldb, ldc;
 
   PetscFunctionBegin;
   (void)ctx;
@@ -816,19 +831,15 @@ static PetscErrorCode AIJTCUBlockGemm(const struct _n_AIJTCUBlockCtx *ctx, Petsc
   PetscCall(PetscBLASIntCast((PetscInt)C.ld, &ldc));
   #if AIJTCU_HAVE_DEVICE
   if (ctx->device) {
-    const cublasOperation_t opa = ta ? CUBLAS_OP_T : CUBLAS_OP_N, opb = tb ? CUBLAS_OP_T : CUBLAS_OP_N;
+    const cublasOperation_t op = PetscDefined(USE_COMPLEX) ? CUBLAS_OP_C : CUBLAS_OP_T, opa = ta ? op : CUBLAS_OP_N, opb = tb ? op : CUBLAS_OP_N;
     cublasHandle_t          handle;
 
     PetscCall(PetscCUBLASGetHandle(&handle));
-    #if PetscDefined(USE_REAL_SINGLE)
-    PetscCallCUBLAS(cublasSgemm(handle, opa, opb, (int)m, (int)n, (int)k, &alpha, A.array, (int)lda, B.array, (int)ldb, &beta, C.array, (int)ldc));
-    #else
-    PetscCallCUBLAS(cublasDgemm(handle, opa, opb, (int)m, (int)n, (int)k, &alpha, A.array, (int)lda, B.array, (int)ldb, &beta, C.array, (int)ldc));
-    #endif
+    PetscCallCUBLAS(AIJTCU_GEMM(handle, opa, opb, (int)m, (int)n, (int)k, (const AIJTCUCudaScalar *)&alpha, (const AIJTCUCudaScalar *)A.array, (int)lda, (const AIJTCUCudaScalar *)B.array, (int)ldb, (const AIJTCUCudaScalar *)&beta, (AIJTCUCudaScalar *)C.array, (int)ldc));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   #endif
-  PetscCallBLAS("BLASgemm", BLASgemm_(ta ? "T" : "N", tb ? "T" : "N", &m, &n, &k, &alpha, A.array, &lda, B.array, &ldb, &beta, C.array, &ldc));
+  PetscCallBLAS("BLASgemm", BLASgemm_(ta ? transpose : "N", tb ? transpose : "N", &m, &n, &k, &alpha, A.array, &lda, B.array, &ldb, &beta, C.array, &ldc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

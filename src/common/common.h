@@ -57,7 +57,7 @@ typedef PetscInt AIJTCUDeviceInt;
 #endif
 
 /* Whole blocks are solved: src/block/. KSP_RemoveNullSpaceMat() and a new set-up for every operator need 3.26 */
-#if AIJTCU_HAVE_BRICKS && !PetscDefined(USE_COMPLEX) && !PETSC_VERSION_LT(3, 26, 0)
+#if AIJTCU_HAVE_BRICKS && !PETSC_VERSION_LT(3, 26, 0)
   #define AIJTCU_HAVE_BLOCK 1
 #else
   #define AIJTCU_HAVE_BLOCK 0

@@ -10,7 +10,7 @@
 #include <slepceps.h>
 
 /* Private structs of SLEPc are used, which have another layout in other releases */
-#if AIJTCU_HAVE_BLOCK && !SLEPC_VERSION_LT(3, 26, 0) && SLEPC_VERSION_LT(3, 27, 0)
+#if AIJTCU_HAVE_BLOCK && !PetscDefined(USE_COMPLEX) && !SLEPC_VERSION_LT(3, 26, 0) && SLEPC_VERSION_LT(3, 27, 0)
   #define AIJTCU_HAVE_EIGEN 1
 #else
   #define AIJTCU_HAVE_EIGEN 0

@@ -73,6 +73,9 @@ typedef struct { /* what KSPCHEBYSHEV works with */
 } AIJTCUChebyshev;
 PETSC_INTERN PetscErrorCode AIJTCUChebyshevGet(KSP, AIJTCUChebyshev *, PetscBool *);
 
+/* cgtype.c */
+PETSC_INTERN PetscErrorCode AIJTCUCGIsHermitian(KSP, PetscBool *);
+
   #if AIJTCU_HAVE_DEVICE
 /* cusparsefactor.c */
 typedef enum {

@@ -7,17 +7,100 @@
 #include "block/blockops.h"
 #include "test.cuh"
 
-static const HrpbScalar guard = (HrpbScalar)-77, nan_value = (HrpbScalar)NAN;
-static const double     eps = std::numeric_limits<HrpbScalar>::epsilon();
+/* What results are compared with, and what a number is made of */
+#if defined(HRPB_USE_COMPLEX)
+  #include <complex>
 
-typedef std::vector<HrpbScalar> Numbers;
+typedef std::complex<long double> Wide;
+
+static Wide Widen(BlockNumber x)
+{
+  return Wide(x.re, x.im);
+}
+
+static BlockNumber Narrow(Wide x)
+{
+  return BlockNumber((HrpbScalar)x.real(), (HrpbScalar)x.imag());
+}
+
+static Wide Conj(Wide x)
+{
+  return std::conj(x);
+}
+
+static bool IsNaN(Wide x)
+{
+  return std::isnan(x.real()) || std::isnan(x.imag());
+}
+
+/* A unit in the direction that a real number has not; zero where all are real */
+static Wide Other(void)
+{
+  return Wide(0, 1);
+}
+
+static BlockNumber Number(void)
+{
+  const HrpbScalar re = Uniform();
+
+  return BlockNumber(re, Uniform());
+}
+
+static bool SameBits(const BlockNumber *x, const BlockNumber *y, size_t n)
+{
+  return SameBits((const HrpbScalar *)x, (const HrpbScalar *)y, 2 * n);
+}
+
+static const BlockNumber unit = BlockNumber((HrpbScalar)0.6, (HrpbScalar)0.8); /* what makes coefficients complex */
+static const int         roundings_of_product = 4;
+#else
+typedef long double Wide;
+
+static Wide Widen(BlockNumber x)
+{
+  return x;
+}
+
+static BlockNumber Narrow(Wide x)
+{
+  return (BlockNumber)x;
+}
+
+static Wide Conj(Wide x)
+{
+  return x;
+}
+
+static bool IsNaN(Wide x)
+{
+  return std::isnan(x);
+}
+
+static Wide Other(void)
+{
+  return 0;
+}
+
+static BlockNumber Number(void)
+{
+  return Uniform();
+}
+
+static const BlockNumber unit = 1;
+static const int         roundings_of_product = 1;
+#endif
+
+static const BlockNumber guard = (BlockNumber)-77, nan_value = (BlockNumber)NAN;
+static const double      eps = std::numeric_limits<HrpbScalar>::epsilon();
+
+typedef std::vector<BlockNumber> Numbers;
 
 /* A block with guards around its columns */
 struct Vectors {
   Numbers values;
   int64_t n, N, ld, shift;
 
-  HrpbScalar &At(int64_t i, int64_t j)
+  BlockNumber &At(int64_t i, int64_t j)
   {
     return values[(size_t)(shift + i + j * ld)];
   }
@@ -28,12 +111,12 @@ static Vectors RandomVectors(int64_t n, int64_t N, int64_t padding, int64_t shif
   Vectors d = {Numbers((size_t)(shift + (n + padding) * N), guard), n, N, n + padding, shift};
 
   for (int64_t j = 0; j < N; j++) {
-    for (int64_t i = 0; i < n; i++) d.At(i, j) = Uniform();
+    for (int64_t i = 0; i < n; i++) d.At(i, j) = Number();
   }
   return d;
 }
 
-static void Fill(Vectors *d, int64_t j, HrpbScalar x)
+static void Fill(Vectors *d, int64_t j, BlockNumber x)
 {
   for (int64_t i = 0; i < d->n; i++) d->At(i, j) = x;
 }
@@ -42,7 +125,7 @@ static Numbers RandomNumbers(int64_t n)
 {
   Numbers x;
 
-  for (int64_t i = 0; i < n; i++) x.push_back(Uniform());
+  for (int64_t i = 0; i < n; i++) x.push_back(Number());
   return x;
 }
 
@@ -55,7 +138,7 @@ template <typename F> static void RunWith(bool device, int64_t n, int64_t N, siz
   const BlockOps           *ops   = device ? &BlockOpsDevice : &BlockOpsHost;
   BlockShape                shape = {n, N, NULL, NULL};
   std::vector<Numbers *>    all;
-  std::vector<HrpbScalar *> arrays, numbers;
+  std::vector<BlockNumber *> arrays, numbers;
   std::vector<BlockOut>     out;
 
   for (Vectors *d : blocks) all.push_back(&d->values);
@@ -99,10 +182,10 @@ static std::vector<BlockIn> Ins(const BlockOut *b, int64_t n)
 }
 
 /* Equal, or within a number of roundings of terms of this size. NaN is equal to NaN */
-static bool Near(HrpbScalar found, long double expected, long double size, double roundings)
+static bool Near(BlockNumber found, Wide expected, long double size, double roundings)
 {
-  if (std::isnan(expected)) return std::isnan(found);
-  return fabsl(found - expected) <= roundings * eps * size;
+  if (IsNaN(expected)) return IsNaN(Widen(found));
+  return std::abs(Widen(found) - expected) <= roundings_of_product * roundings * eps * size;
 }
 
 static bool Same(const Numbers &x, const Numbers &y)
@@ -133,16 +216,16 @@ static bool Inside(const Vectors &before, const Vectors &after)
   return Same(d.values, b.values);
 }
 
-static long double Dot(Vectors *x, Vectors *y, int64_t j, long double *size)
+static Wide Dot(Vectors *x, Vectors *y, int64_t j, long double *size)
 {
-  long double sum = 0;
+  Wide sum = 0;
 
   *size = 0;
   for (int64_t i = 0; i < x->n; i++) {
-    const long double term = (long double)x->At(i, j) * y->At(i, j);
+    const Wide term = Conj(Widen(x->At(i, j))) * Widen(y->At(i, j));
 
     sum += term;
-    *size += fabsl(term);
+    *size += std::abs(term);
   }
   return sum;
 }
@@ -154,7 +237,7 @@ static void TestDots(const Case &c, int64_t nx, bool among)
   std::vector<Vectors *> blocks, again;
   Numbers                dots((size_t)(nx * c.N) + 1, guard), other(dots);
   bool                   right = true;
-  const auto             call  = [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, HrpbScalar **x) {
+  const auto             call  = [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **x) {
     std::vector<BlockIn> in = Ins(b, nx);
 
     if (among) in[0] = In(b[nx]);
@@ -180,8 +263,8 @@ static void TestDots(const Case &c, int64_t nx, bool among)
   Run(c.device, c.n, c.N, nx, blocks, {&dots}, call);
   for (int64_t i = 0; i < nx; i++) {
     for (int64_t j = 0; j < c.N; j++) {
-      long double       size;
-      const long double sum = Dot(&X[among && i == 0 ? (size_t)nx : (size_t)i], &X[(size_t)nx], j, &size);
+      long double size;
+      const Wide  sum = Dot(&X[among && i == 0 ? (size_t)nx : (size_t)i], &X[(size_t)nx], j, &size);
 
       right = right && Near(dots[(size_t)(i * c.N + j)], sum, size, 64);
     }
@@ -195,7 +278,7 @@ static void TestDots(const Case &c, int64_t nx, bool among)
     Numbers one((size_t)nx, guard);
     bool    same = true;
 
-    Run(c.device, c.n, 1, nx, blocks, {&one}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, HrpbScalar **x) {
+    Run(c.device, c.n, 1, nx, blocks, {&one}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **x) {
       for (int64_t i = 0; i <= nx; i++) b[i].array += (c.N - 1) * b[i].ld;
       return call(ops, s, b, x);
     });
@@ -207,7 +290,7 @@ static void TestDots(const Case &c, int64_t nx, bool among)
 /* Coefficients of each kind: zero and one, zero and zero, any and zero, one and one, any */
 static void Coefficients(int64_t N, Numbers *a, Numbers *b)
 {
-  const HrpbScalar kinds[5][2] = {{0, 1}, {0, 0}, {(HrpbScalar)1.5, 0}, {1, 1}, {(HrpbScalar)-0.75, (HrpbScalar)0.3}};
+  const BlockNumber kinds[5][2] = {{0, 1}, {0, 0}, {unit * (HrpbScalar)1.5, 0}, {1, 1}, {unit * (HrpbScalar)-0.75, unit * (HrpbScalar)0.3}};
 
   for (int64_t j = 0; j < N; j++) {
     a->push_back(kinds[j % 5][0]);
@@ -222,8 +305,8 @@ static void TestAXPBY(const Case &c, bool has_a, bool has_b)
   bool    right = true;
 
   Coefficients(c.N, &a, &b);
-  if (!has_a) std::fill(a.begin(), a.end(), (HrpbScalar)1);
-  if (!has_b) std::fill(b.begin(), b.end(), (HrpbScalar)1);
+  if (!has_a) std::fill(a.begin(), a.end(), (BlockNumber)1);
+  if (!has_b) std::fill(b.begin(), b.end(), (BlockNumber)1);
   for (int64_t j = 0; j < c.N; j++) {
     if (a[(size_t)j] == 0) Fill(&X, j, nan_value);
     if (b[(size_t)j] == 0) Fill(&Y, j, nan_value);
@@ -232,15 +315,15 @@ static void TestAXPBY(const Case &c, bool has_a, bool has_b)
 
   const Vectors X0 = X;
 
-  Run(c.device, c.n, c.N, 0, {&X, &Y}, {&a, &b}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *d, HrpbScalar **x) { return ops->axpby(s, d[1], has_a ? x[0] : NULL, In(d[0]), has_b ? x[1] : NULL); });
+  Run(c.device, c.n, c.N, 0, {&X, &Y}, {&a, &b}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *d, BlockNumber **x) { return ops->axpby(s, d[1], has_a ? x[0] : NULL, In(d[0]), has_b ? x[1] : NULL); });
   Report(Inside(expected, Y) && Same(X.values, X0.values), "axpby: wrote elsewhere", c.where);
   for (int64_t j = 0; j < c.N; j++) {
-    const HrpbScalar aj = a[(size_t)j], bj = b[(size_t)j];
+    const BlockNumber aj = a[(size_t)j], bj = b[(size_t)j];
 
     for (int64_t i = 0; i < c.n; i++) {
-      const long double ax = aj == 0 ? 0 : (long double)aj * X.At(i, j), by = bj == 0 ? 0 : (long double)bj * expected.At(i, j);
+      const Wide ax = aj == 0 ? Wide(0) : Widen(aj) * Widen(X.At(i, j)), by = bj == 0 ? Wide(0) : Widen(bj) * Widen(expected.At(i, j));
 
-      right = right && Near(Y.At(i, j), ax + by, fabsl(ax) + fabsl(by), aj == 0 || bj == 0 ? 1 : 2);
+      right = right && Near(Y.At(i, j), ax + by, std::abs(ax) + std::abs(by), aj == 0 || bj == 0 ? 1 : 2);
       if (aj == 0 && bj == 1) right = right && SameBits(&Y.At(i, j), &expected.At(i, j), 1);
     }
   }
@@ -255,7 +338,7 @@ static void TestMAXPY(const Case &c, int64_t nx, bool has_coef, HrpbScalar sign)
   Numbers                coef  = RandomNumbers(nx * c.N);
   bool                   right = true;
 
-  if (!has_coef) std::fill(coef.begin(), coef.end(), (HrpbScalar)1);
+  if (!has_coef) std::fill(coef.begin(), coef.end(), (BlockNumber)1);
   for (int64_t i = 0; i < nx; i++) {
     X.push_back(New(c));
     for (int64_t j = 0; j < c.N && has_coef; j++) {
@@ -268,18 +351,19 @@ static void TestMAXPY(const Case &c, int64_t nx, bool has_coef, HrpbScalar sign)
   Y0 = Y;
   for (Vectors &x : X) blocks.push_back(&x);
   blocks.push_back(&Y);
-  Run(c.device, c.n, c.N, 0, blocks, {&coef}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, HrpbScalar **x) { return ops->maxpy(s, b[nx], sign, nx, has_coef ? x[0] : NULL, Ins(b, nx).data()); });
+  Run(c.device, c.n, c.N, 0, blocks, {&coef}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **x) { return ops->maxpy(s, b[nx], sign, nx, has_coef ? x[0] : NULL, Ins(b, nx).data()); });
   Report(Inside(Y0, Y), "maxpy: wrote elsewhere", c.where);
   for (int64_t j = 0; j < c.N; j++) {
     for (int64_t i = 0; i < c.n; i++) {
-      long double sum = Y0.At(i, j), size = fabsl(sum);
+      Wide        sum  = Widen(Y0.At(i, j));
+      long double size = std::abs(sum);
 
       for (int64_t k = 0; k < nx; k++) {
-        const long double f = coef[(size_t)(k * c.N + j)];
+        const Wide f = Widen(coef[(size_t)(k * c.N + j)]);
 
-        if (f == 0) continue;
-        sum += sign * f * X[(size_t)k].At(i, j);
-        size += fabsl(f * X[(size_t)k].At(i, j));
+        if (f == Wide(0)) continue;
+        sum += (long double)sign * f * Widen(X[(size_t)k].At(i, j));
+        size += std::abs(f * Widen(X[(size_t)k].At(i, j)));
       }
       right = right && Near(Y.At(i, j), sum, size, (double)nx + 2);
     }
@@ -294,7 +378,7 @@ static Numbers Dots(bool device, std::vector<Vectors *> X, Vectors *Y)
   Numbers       dots((size_t)(nx * Y->N), guard);
 
   X.push_back(Y);
-  Run(device, Y->n, Y->N, nx, X, {&dots}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, HrpbScalar **x) { return ops->dots(s, nx, Ins(b, nx).data(), In(b[nx]), x[0]); });
+  Run(device, Y->n, Y->N, nx, X, {&dots}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **x) { return ops->dots(s, nx, Ins(b, nx).data(), In(b[nx]), x[0]); });
   return dots;
 }
 
@@ -312,13 +396,13 @@ static void TestMove(const Case &c, bool in_place)
     to.push_back((HrpbInt)(c.N - 1 - k));
     for (int64_t i = 0; i < c.n; i++) expected.At(i, in_place ? k : to.back()) = X0.At(i, from.back());
   }
-  Run(c.device, c.n, count, 0, {&X, &Y}, {}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, HrpbScalar **) { return ops->move(s, from.data(), in_place ? NULL : to.data(), In(b[0]), b[in_place ? 0 : 1]); });
+  Run(c.device, c.n, count, 0, {&X, &Y}, {}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **) { return ops->move(s, from.data(), in_place ? NULL : to.data(), In(b[0]), b[in_place ? 0 : 1]); });
   right = in_place ? Same(X.values, expected.values) && Same(Y.values, Y0.values) : Same(Y.values, expected.values) && Same(X.values, X0.values);
   Report(right, in_place ? "move: wrong in place" : "move: wrong", c.where);
 }
 
 /* place: which of 0, Y0 (1) and X (2) Y is. A term whose number is zero is NaN */
-static void TestSmooth(const Case &c, HrpbScalar a, HrpbScalar b, HrpbScalar f, bool has_w, int place, int32_t dblock)
+static void TestSmooth(const Case &c, BlockNumber a, BlockNumber b, BlockNumber f, bool has_w, int place, int32_t dblock)
 {
   Vectors d[5]  = {New(c), New(c), New(c), New(c), New(c)}; /* Y0, X, B, W, Y */
   Numbers D     = RandomNumbers(c.n * dblock);
@@ -333,7 +417,7 @@ static void TestSmooth(const Case &c, HrpbScalar a, HrpbScalar b, HrpbScalar f, 
   std::vector<Vectors> before(d, d + 5);
   const int            out = place ? place - 1 : 4;
 
-  Run(c.device, c.n, c.N, 0, {&d[0], &d[1], &d[2], &d[3], &d[4]}, {&D}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *k, HrpbScalar **x) {
+  Run(c.device, c.n, c.N, 0, {&d[0], &d[1], &d[2], &d[3], &d[4]}, {&D}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *k, BlockNumber **x) {
     const BlockSmooth t = {a, b, f, In(k[0]), In(k[1]), In(k[2]), has_w ? In(k[3]) : BlockIn{NULL, 0}, x[0], dblock, k[out]};
 
     return ops->smooth(s, &t);
@@ -341,15 +425,16 @@ static void TestSmooth(const Case &c, HrpbScalar a, HrpbScalar b, HrpbScalar f, 
   for (int k = 0; k < 5; k++) Report(k == out ? Inside(before[(size_t)k], d[k]) : Same(before[(size_t)k].values, d[k].values), "smooth: wrote elsewhere", c.where);
   for (int64_t j = 0; j < c.N; j++) {
     for (int64_t i = 0; i < c.n; i++) {
-      const long double ay = a == 0 ? 0 : (long double)a * before[0].At(i, j), bx = b == 0 ? 0 : (long double)b * before[1].At(i, j);
-      const int64_t     first = i / dblock * dblock;
-      long double       sum = ay + bx, size = fabsl(ay) + fabsl(bx);
+      const Wide    ay = a == 0 ? Wide(0) : Widen(a) * Widen(before[0].At(i, j)), bx = b == 0 ? Wide(0) : Widen(b) * Widen(before[1].At(i, j));
+      const int64_t first = i / dblock * dblock;
+      Wide          sum   = ay + bx;
+      long double   size  = std::abs(ay) + std::abs(bx);
 
       for (int64_t k = 0; k < dblock && f != 0; k++) {
-        const long double fd = (long double)f * D[(size_t)(first * dblock + i - first + k * dblock)], w = has_w ? before[3].At(first + k, j) : 0;
+        const Wide fd = Widen(f) * Widen(D[(size_t)(first * dblock + i - first + k * dblock)]), r = Widen(before[2].At(first + k, j)), w = has_w ? Widen(before[3].At(first + k, j)) : Wide(0);
 
-        sum += fd * (before[2].At(first + k, j) - w);
-        size += fabsl(fd) * (fabsl(before[2].At(first + k, j)) + fabsl(w));
+        sum += fd * (r - w);
+        size += std::abs(fd) * (std::abs(r) + std::abs(w));
       }
       right = right && Near(d[out].At(i, j), sum, size, dblock + 4);
     }
@@ -359,7 +444,7 @@ static void TestSmooth(const Case &c, HrpbScalar a, HrpbScalar b, HrpbScalar f, 
 
 static void TestSmooths(const Case &c, int32_t dblock)
 {
-  const HrpbScalar numbers[5][3] = {{0, 0, (HrpbScalar)0.7}, {0, 1, (HrpbScalar)-0.4}, {(HrpbScalar)-0.3, (HrpbScalar)1.3, (HrpbScalar)0.9}, {1, 0, 1}, {2, 1, 0}};
+  const BlockNumber numbers[5][3] = {{0, 0, unit * (HrpbScalar)0.7}, {0, 1, (BlockNumber)-0.4}, {unit * (HrpbScalar)-0.3, unit * (HrpbScalar)1.3, unit * (HrpbScalar)0.9}, {1, 0, 1}, {2, 1, 0}};
 
   for (int k = 0; k < 5; k++) {
     for (int place = 0; place < 3; place++) {
@@ -385,27 +470,31 @@ static void TestCGStep(const Case &c, bool has_a, bool has_sums, BlockStepKind k
   }
   Vectors R0 = R, Z0 = Z;
 
-  Run(c.device, c.n, c.N, kind ? 2 : 1, {&W, &R, &Z}, {&a, &sums, &D}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, HrpbScalar **x) {
+  Run(c.device, c.n, c.N, kind ? 2 : 1, {&W, &R, &Z}, {&a, &sums, &D}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **x) {
     const BlockStep t = {kind, has_a ? x[0] : NULL, In(b[0]), b[1], x[2], b[2]};
 
     return ops->cg_step(s, &t, has_sums ? x[1] : NULL);
   });
   Report(Inside(R0, R) && Inside(Z0, Z), "cg_step: wrote elsewhere", c.where);
   for (int64_t j = 0; j < c.N; j++) {
-    const HrpbScalar aj = a[(size_t)j];
+    const BlockNumber aj = a[(size_t)j];
 
     for (int64_t i = 0; i < c.n; i++) {
-      const long double aw = aj == 0 ? 0 : (long double)aj * W.At(i, j);
+      const Wide aw = aj == 0 ? Wide(0) : Widen(aj) * Widen(W.At(i, j)), r0 = Widen(R0.At(i, j)), z = kind ? Widen(D[(size_t)i]) * Widen(R.At(i, j)) : Widen(Z0.At(i, j));
 
-      right = right && Near(R.At(i, j), R0.At(i, j) - aw, fabsl(R0.At(i, j)) + fabsl(aw), 1);
-      right = right && Z.At(i, j) == (kind ? D[(size_t)i] * R.At(i, j) : Z0.At(i, j));
+      right = right && Near(R.At(i, j), r0 - aw, std::abs(r0) + std::abs(aw), 1);
+      right = right && Near(Z.At(i, j), z, std::abs(z), 1);
     }
   }
   Report(right, "cg_step: wrong", c.where);
 
-  Numbers expected = kind == BLOCK_STEP_PLAIN ? Dots(c.device, {&R}, &R) : kind == BLOCK_STEP_WITH_Z ? Dots(c.device, {&R, &Z}, &Z)
-                                                                                                     : Dots(c.device, {&Z, &R}, &R);
+  Numbers expected = Dots(c.device, {&R}, kind ? &Z : &R);
 
+  if (kind) {
+    const Numbers second = kind == BLOCK_STEP_WITH_Z ? Dots(c.device, {&Z}, &Z) : Dots(c.device, {&R}, &R);
+
+    expected.insert(expected.end(), second.begin(), second.end());
+  }
   if (has_sums) Report(Same(sums, expected), "cg_step: not the bits of the sums alone", c.where);
   else Report(sums == Numbers(nsums, guard), "cg_step: wrote sums that are not wanted", c.where);
 }
@@ -422,13 +511,13 @@ static void TestResidual(const Case &c, bool has_sums)
   }
   Vectors Y0 = Y, X0 = X, R0 = R;
 
-  Run(c.device, c.n, c.N, 1, {&Y, &X, &R}, {&a, &sums}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, HrpbScalar **x) { return ops->residual(s, In(b[0]), x[0], In(b[1]), b[2], has_sums ? x[1] : NULL); });
+  Run(c.device, c.n, c.N, 1, {&Y, &X, &R}, {&a, &sums}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **x) { return ops->residual(s, In(b[0]), x[0], In(b[1]), b[2], has_sums ? x[1] : NULL); });
   Report(Same(Y0.values, Y.values) && Same(X0.values, X.values) && Inside(R0, R), "residual: wrote elsewhere", c.where);
   for (int64_t j = 0; j < c.N; j++) {
     for (int64_t i = 0; i < c.n; i++) {
-      const long double ax = a[(size_t)j] == 0 ? 0 : (long double)a[(size_t)j] * X.At(i, j);
+      const Wide ax = a[(size_t)j] == 0 ? Wide(0) : Widen(a[(size_t)j]) * Widen(X.At(i, j)), y = Widen(Y.At(i, j));
 
-      right = right && Near(R.At(i, j), Y.At(i, j) - ax, fabsl(Y.At(i, j)) + fabsl(ax), 1);
+      right = right && Near(R.At(i, j), y - ax, std::abs(y) + std::abs(ax), 1);
     }
   }
   Report(right, "residual: wrong", c.where);
@@ -441,12 +530,12 @@ static void TestCopyAndZero(const Case &c)
   Vectors X = New(c), Y = RandomVectors(c.n, c.N, c.padding + 3, c.shift), Y0 = Y;
   bool    right = true;
 
-  Run(c.device, c.n, c.N, 0, {&X, &Y}, {}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, HrpbScalar **) { return ops->copy(s, In(b[0]), b[1]); });
+  Run(c.device, c.n, c.N, 0, {&X, &Y}, {}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **) { return ops->copy(s, In(b[0]), b[1]); });
   for (int64_t j = 0; j < c.N; j++) {
     for (int64_t i = 0; i < c.n; i++) right = right && Y.At(i, j) == X.At(i, j);
   }
   Report(right && Inside(Y0, Y), "copy: wrong", c.where);
-  Run(c.device, c.n, c.N, 0, {&Y}, {}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, HrpbScalar **) { return ops->zero(s, b[0]); });
+  Run(c.device, c.n, c.N, 0, {&Y}, {}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **) { return ops->zero(s, b[0]); });
   for (int64_t j = 0; j < c.N; j++) {
     for (int64_t i = 0; i < c.n; i++) right = right && Y.At(i, j) == 0;
   }
@@ -463,20 +552,21 @@ static void TestScale(const Case &c, int32_t dblock, bool transpose, bool in_pla
   if (c.n > 3) D[3] = 0;
   Vectors X0 = X, Y0 = in_place ? X : Y;
 
-  Run(c.device, c.n, c.N, 0, {&X, &Y}, {&D}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, HrpbScalar **x) { return ops->scale(s, x[0], dblock, transpose, In(b[0]), in_place ? b[0] : b[1]); });
+  Run(c.device, c.n, c.N, 0, {&X, &Y}, {&D}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **x) { return ops->scale(s, x[0], dblock, transpose, In(b[0]), in_place ? b[0] : b[1]); });
   Vectors &found = in_place ? X : Y;
 
   Report(Inside(Y0, found), "scale: wrote elsewhere", c.where);
   for (int64_t j = 0; j < c.N; j++) {
     for (int64_t i = 0; i < c.n; i++) {
       const int64_t first = i / dblock * dblock, r = i - first;
-      long double   sum = 0, size = 0;
+      Wide          sum  = 0;
+      long double   size = 0;
 
       for (int64_t k = 0; k < dblock; k++) {
-        const long double term = (long double)D[(size_t)(first * dblock + (transpose ? r * dblock + k : r + k * dblock))] * X0.At(first + k, j);
+        const Wide term = Widen(D[(size_t)(first * dblock + (transpose ? r * dblock + k : r + k * dblock))]) * Widen(X0.At(first + k, j));
 
         sum += term;
-        size += fabsl(term);
+        size += std::abs(term);
       }
       right = right && Near(found.At(i, j), sum, size, dblock + 1);
     }
@@ -484,38 +574,44 @@ static void TestScale(const Case &c, int32_t dblock, bool transpose, bool in_pla
   Report(right, "scale: wrong", c.where);
 }
 
-static HrpbScalar ScalarOp(BlockScalarOp op, HrpbScalar x, HrpbScalar y)
+static BlockNumber ScalarOp(BlockScalarOp op, BlockNumber x, BlockNumber y)
 {
   if (op == BLOCK_MULTIPLY) return x * y;
   if (op == BLOCK_DIVIDE) return y != 0 ? x / y : 0;
+  if (op == BLOCK_CONJUGATE_DIVIDE) return y != 0 ? BlockConj(x) / y : 0;
+  if (op == BLOCK_NUMBER) return IsNaN(Widen(x)) ? 0 : x;
+#if defined(HRPB_USE_COMPLEX)
+  return x.re != 0 && y.re != 0 && std::signbit(x.re) != std::signbit(y.re) ? 0 : x;
+#else
   return x != 0 && y != 0 && std::signbit(x) == std::signbit(y) ? x : 0;
+#endif
 }
 
 static void TestScalars(bool device, int64_t N)
 {
   const HrpbScalar values[] = {1, -2, 0, std::numeric_limits<HrpbScalar>::min(), -std::numeric_limits<HrpbScalar>::min()};
 
-  for (BlockScalarOp op : {BLOCK_MULTIPLY, BLOCK_DIVIDE, BLOCK_SAME_SIGN}) {
+  for (BlockScalarOp op : {BLOCK_MULTIPLY, BLOCK_DIVIDE, BLOCK_CONJUGATE_DIVIDE, BLOCK_SAME_SIGN, BLOCK_NUMBER}) {
     Numbers x, y, active, out((size_t)N + 1, guard);
     bool    right = true;
 
     for (int64_t j = 0; j < N; j++) {
-      x.push_back(values[j % 5]);
-      y.push_back(values[j / 5 % 5]);
+      x.push_back(Narrow(Widen(values[j % 5]) + Widen(values[j / 3 % 5]) * Other()));
+      y.push_back(Narrow(Widen(values[j / 5 % 5]) + Widen(values[j / 4 % 5]) * Other()));
       active.push_back(j % 7 != 3);
-      if (!active.back()) x.back() = nan_value;
+      if (active.back() == 0) x.back() = nan_value;
     }
     const Numbers x0 = x, y0 = y;
 
-    Run(device, 0, N, 0, {}, {&x, &y, &active, &out}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *, HrpbScalar **p) {
+    Run(device, 0, N, 0, {}, {&x, &y, &active, &out}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *, BlockNumber **p) {
       const HrpbError err = ops->scalars(s, op, p[2], p[3], p[0], p[1]);
 
       return err ? err : ops->scalars(s, op, NULL, p[1], NULL, p[1]);
     });
     for (int64_t j = 0; j < N; j++) {
-      const HrpbScalar expected = j % 7 != 3 ? ScalarOp(op, x0[(size_t)j], y0[(size_t)j]) : 0, second = ScalarOp(op, 1, y0[(size_t)j]);
+      const BlockNumber expected = j % 7 != 3 ? ScalarOp(op, x0[(size_t)j], y0[(size_t)j]) : 0, second = ScalarOp(op, 1, y0[(size_t)j]);
 
-      right = right && out[(size_t)j] == expected && y[(size_t)j] == second;
+      right = right && Near(out[(size_t)j], Widen(expected), std::abs(Widen(expected)), roundings_of_product - 1) && Near(y[(size_t)j], Widen(second), std::abs(Widen(second)), roundings_of_product - 1);
     }
     Report(right && out.back() == guard, "scalars: wrong", device ? "device" : "host");
   }
@@ -525,7 +621,7 @@ static void TestScalars(bool device, int64_t N)
    H = G^T G + 1 and a part that is not symmetric, which is to be left out. fault says which pivot is negative or NaN:
    -1 for none
 */
-static void TestInvert(bool device, int64_t N, int64_t rank, int64_t fault, HrpbScalar with)
+static void TestInvert(bool device, int64_t N, int64_t rank, int64_t fault, BlockNumber with)
 {
   const size_t size = (size_t)(N * N);
   Numbers      G = RandomNumbers(N * N), H(size), C = RandomNumbers(N * N), inverse(size + 1, guard), step(size + 1, guard), pivots((size_t)N + 1, guard);
@@ -536,10 +632,10 @@ static void TestInvert(bool device, int64_t N, int64_t rank, int64_t fault, Hrpb
   snprintf(where, sizeof(where), "%s, N %ld, rank %ld, fault %ld", device ? "device" : "host", (long)N, (long)rank, (long)fault);
   for (int64_t j = 0; j < N; j++) {
     for (int64_t i = 0; i < N; i++) {
-      long double sum = i == j;
+      Wide sum = i == j ? 1 : 0;
 
-      for (int64_t k = 0; k < N; k++) sum += (long double)at(G, k, i) * at(G, k, j);
-      H[(size_t)(i + j * N)] = (HrpbScalar)sum;
+      for (int64_t k = 0; k < N; k++) sum += Conj(Widen(at(G, k, i))) * Widen(at(G, k, j));
+      H[(size_t)(i + j * N)] = Narrow(sum);
     }
   }
   if (fault >= 0) H[(size_t)(fault * (N + 1))] = with;
@@ -547,15 +643,15 @@ static void TestInvert(bool device, int64_t N, int64_t rank, int64_t fault, Hrpb
 
   for (int64_t j = 0; j < N; j++) {
     for (int64_t i = 0; i < j; i++) {
-      H[(size_t)(i + j * N)] += (HrpbScalar)0.25;
-      H[(size_t)(j + i * N)] -= (HrpbScalar)0.25;
+      H[(size_t)(i + j * N)] += unit * (HrpbScalar)0.25;
+      H[(size_t)(j + i * N)] -= BlockConj(unit) * (HrpbScalar)0.25;
     }
   }
   for (int64_t k = rank; k < N; k++) { /* nothing behind the rank is used but in C */
     for (int64_t i = 0; i < N; i++) H[(size_t)(i + k * N)] = H[(size_t)(k + i * N)] = nan_value;
   }
   const Numbers H0 = H, C0 = C;
-  const auto    call = [&](const BlockOps *ops, const BlockShape *s, BlockOut *, HrpbScalar **x) {
+  const auto    call = [&](const BlockOps *ops, const BlockShape *s, BlockOut *, BlockNumber **x) {
     const BlockInvert t = {rank, x[0], x[1], x[2], x[3], x[4]};
 
     return ops->invert(s, &t);
@@ -564,30 +660,33 @@ static void TestInvert(bool device, int64_t N, int64_t rank, int64_t fault, Hrpb
   Run(device, 5, N, 0, {}, {&H, &C, &inverse, &step, &pivots}, call);
   Report(Same(H, H0) && Same(C, C0) && inverse.back() == guard && step.back() == guard && pivots.back() == guard, "invert: wrote elsewhere", where);
   for (int64_t i = 0; i < N; i++) {
-    if (fault >= 0 && i == fault) right = right && !(pivots[(size_t)i] > 0);
+    if (fault >= 0 && i == fault) right = right && !(BlockReal(pivots[(size_t)i]) > 0);
     else if (i >= rank || (fault >= 0 && i > fault)) right = right && pivots[(size_t)i] == 1;
-    else right = right && pivots[(size_t)i] > 0;
+    else right = right && BlockReal(pivots[(size_t)i]) > 0;
   }
   Report(right, "invert: wrong pivots", where);
   right = true;
   for (int64_t j = 0; j < N; j++) {
     for (int64_t i = 0; i < N; i++) {
-      long double one = 0, size_one = 0, sum = 0, size_sum = 0;
+      Wide        one = 0, sum = 0;
+      long double size_one = 0, size_sum = 0;
 
       if (fault >= 0 || i >= rank || j >= rank) right = right && at(inverse, i, j) == 0;
       if (fault >= 0 || i >= rank) right = right && at(step, i, j) == 0;
       if (fault >= 0) continue;
-      right = right && at(inverse, i, j) == at(inverse, j, i);
+      right = right && Near(at(inverse, i, j), Conj(Widen(at(inverse, j, i))), 1, roundings_of_product == 1 ? 0 : (double)N);
       for (int64_t k = 0; k < rank; k++) {
         if (i < rank && j < rank) {
-          one += (long double)at(symmetric, i, k) * at(inverse, k, j);
-          size_one += fabsl((long double)at(symmetric, i, k) * at(inverse, k, j));
+          const Wide term = Widen(at(symmetric, i, k)) * Widen(at(inverse, k, j));
+
+          one += term;
+          size_one += std::abs(term);
         }
-        sum += (long double)at(inverse, i, k) * at(C0, k, j);
-        size_sum += fabsl((long double)at(inverse, i, k) * at(C0, k, j));
+        sum += Widen(at(inverse, i, k)) * Widen(at(C0, k, j));
+        size_sum += std::abs(Widen(at(inverse, i, k)) * Widen(at(C0, k, j)));
       }
       right = right && Near(at(step, i, j), sum, size_sum, (double)N + 2);
-      if (i < rank && j < rank) right = right && fabsl(one - (i == j)) <= 64 * (double)N * eps * (1 + size_one);
+      if (i < rank && j < rank) right = right && std::abs(one - Wide(i == j ? 1 : 0)) <= 64 * (double)N * eps * (1 + size_one);
     }
   }
   Report(right, "invert: wrong", where);
@@ -599,7 +698,7 @@ static void TestInverts(bool device)
     if (small_run && N > 33) continue;
     TestInvert(device, N, N, -1, 0);
     TestInvert(device, N, N / 2, -1, 0);
-    for (HrpbScalar with : {(HrpbScalar)-1, nan_value}) {
+    for (BlockNumber with : {(BlockNumber)-1, nan_value}) {
       TestInvert(device, N, N, N / 2, with);
       TestInvert(device, N, N, N - 1, with);
     }
@@ -607,16 +706,16 @@ static void TestInverts(bool device)
 }
 
 /* X^T Y of two blocks whose columns are combined, entry i, j */
-static long double Product(Vectors *x, Vectors *y, int64_t i, int64_t j, long double *size)
+static Wide Product(Vectors *x, Vectors *y, int64_t i, int64_t j, long double *size)
 {
-  long double sum = 0;
+  Wide sum = 0;
 
   *size = 0;
   for (int64_t r = 0; r < x->n; r++) {
-    const long double term = (long double)x->At(r, i) * y->At(r, j);
+    const Wide term = Conj(Widen(x->At(r, i))) * Widen(y->At(r, j));
 
     sum += term;
-    *size += fabsl(term);
+    *size += std::abs(term);
   }
   return sum;
 }
@@ -631,7 +730,8 @@ static void CheckGram(const Case &c, BlockGramKind kind, Vectors *X, Vectors *Y,
   InParallel(count, c.n, [&](int64_t k) {
     const int64_t i = k % c.N, j = k / c.N % c.N, row = std::min(i, j), column = std::max(i, j);
     const bool    second = k >= c.N * c.N;
-    long double   size, expected = Product(second && kind == BLOCK_GRAM_WITH_Y ? Y : X, second && kind == BLOCK_GRAM_WITH_X ? X : Y, row, column, &size);
+    long double   size;
+    const Wide    expected = Product(second && kind == BLOCK_GRAM_WITH_Y ? Y : X, second && kind == BLOCK_GRAM_WITH_X ? X : Y, row, column, &size);
 
     right[(size_t)k] = Near(G[(size_t)k], expected, size, (double)c.n + 2);
   });
@@ -662,7 +762,7 @@ static void TestGram(const Case &c, BlockGramKind kind, bool scaled)
   Vectors       X = New(c), Y = New(c);
   Numbers       D     = RandomNumbers(c.n), G((size_t)count + 1, guard);
 
-  RunWith(c.device, c.n, c.N, GramWork(c, kind), {&X, &Y}, {&D, &G}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, HrpbScalar **x) {
+  RunWith(c.device, c.n, c.N, GramWork(c, kind), {&X, &Y}, {&D, &G}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **x) {
     const BlockGram g = {kind, In(b[0]), scaled ? BlockIn{NULL, 0} : In(b[1]), x[0]};
 
     return ops->gram(s, &g, x[1]);
@@ -677,7 +777,7 @@ static void TestCombine(const Case &c, bool add, int32_t nterms, bool scaled)
   Numbers           D = RandomNumbers(c.n), K = RandomNumbers(c.N * c.N), L = RandomNumbers(c.N * c.N);
   std::vector<char> right((size_t)c.N, 1);
 
-  RunWith(c.device, c.n, c.N, 0, {&X, &W, &Y}, {&D, &K, &L}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, HrpbScalar **x) {
+  RunWith(c.device, c.n, c.N, 0, {&X, &W, &Y}, {&D, &K, &L}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **x) {
     const BlockTerm terms[] = {{1, In(b[0]), scaled ? x[0] : NULL, x[1], false}, {-1, In(b[1]), NULL, x[2], true}};
 
     return ops->combine(s, add, nterms, terms, b[2]);
@@ -685,13 +785,15 @@ static void TestCombine(const Case &c, bool add, int32_t nterms, bool scaled)
   Report(Inside(Y0, Y), "combine: wrote elsewhere", c.where);
   InParallel(c.N, c.n * c.N, [&](int64_t j) {
     for (int64_t i = 0; i < c.n; i++) {
-      long double sum = add ? Y0.At(i, j) : 0, size = fabsl(sum);
+      Wide        sum  = add ? Widen(Y0.At(i, j)) : Wide(0);
+      long double size = std::abs(sum);
 
       for (int64_t k = 0; k < c.N; k++) {
-        const long double first = (scaled ? D[(size_t)i] : 1) * (long double)X.At(i, k) * K[(size_t)(k + j * c.N)], second = nterms > 1 ? -(long double)W.At(i, k) * L[(size_t)(j + k * c.N)] : 0;
+        const Wide first  = Widen(scaled ? D[(size_t)i] : BlockNumber(1)) * Widen(X.At(i, k)) * Widen(K[(size_t)(k + j * c.N)]);
+        const Wide second = nterms > 1 ? -Widen(W.At(i, k)) * Conj(Widen(L[(size_t)(j + k * c.N)])) : Wide(0);
 
         sum += first + second;
-        size += fabsl(first) + fabsl(second);
+        size += std::abs(first) + std::abs(second);
       }
       right[(size_t)j] = right[(size_t)j] && Near(Y.At(i, j), sum, size, 2 * (double)c.N + 4);
     }
@@ -707,7 +809,7 @@ static void TestCombineGram(const Case &c, BlockGramKind kind)
   Numbers       D = RandomNumbers(c.n), K = RandomNumbers(c.N * c.N), L = RandomNumbers(c.N * c.N), G((size_t)count + 1, guard);
   bool          same = true;
 
-  RunWith(c.device, c.n, c.N, GramWork(c, kind), {&X, &W, &Y, &expected}, {&D, &K, &L, &G}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, HrpbScalar **x) {
+  RunWith(c.device, c.n, c.N, GramWork(c, kind), {&X, &W, &Y, &expected}, {&D, &K, &L, &G}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **x) {
     const BlockTerm terms[] = {{1, In(b[0]), NULL, x[1], false}, {-1, In(b[1]), NULL, x[2], true}};
     const HrpbError err     = ops->combine(s, false, 2, terms, b[3]);
 

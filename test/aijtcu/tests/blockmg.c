@@ -4,6 +4,7 @@ static char help[] = "PCMatApply() of PCMG and PCGAMG with a MATAIJTCU against P
 #include <petscksp.h>
 #include <petscaijtcu.h>
 #include "kind.h"
+#include "phase.h"
 
 enum {
   NX = 17, /* points */
@@ -13,7 +14,7 @@ enum {
 /* Two ways to the same preconditioner differ by roundings */
 #define TOLERANCE (5e4 * PETSC_MACHINE_EPSILON)
 
-/* A Laplacian for each unknown of a point. Versions differ in their values only */
+/* A Laplacian for each unknown of a point, with complex scalars a Hermitian matrix. Versions differ in their values only */
 static PetscErrorCode Fill(DM da, Mat A, PetscInt version)
 {
   DMDALocalInfo info;
@@ -33,7 +34,7 @@ static PetscErrorCode Fill(DM da, Mat A, PetscInt version)
 
           if (x < 0 || x >= info.mx || y < 0 || y >= info.my) continue;
           columns[n]  = (MatStencil){.j = y, .i = x, .c = c};
-          values[n++] = d ? -1. - 0.1 * version * ((i + x + j + y) % 4) : 4.2 + 0.9 * version + 0.1 * c;
+          values[n++] = d ? (-1. - 0.1 * version * ((i + x + j + y) % 4)) * Phase(j * NX + i, y * NX + x) : 4.2 + 0.9 * version + 0.1 * c;
         }
         PetscCall(MatSetValuesStencil(A, 1, &row, n, columns, values, INSERT_VALUES));
       }
@@ -69,7 +70,7 @@ static PetscErrorCode CreateBlock(Mat A, MatType type, PetscInt N, Mat *B)
   PetscCall(MatDenseGetLDA(*B, &lda));
   PetscCall(MatDenseGetArrayWrite(*B, &b));
   for (PetscInt j = 0; j < N; j++) {
-    for (PetscInt i = 0; i < n; i++) b[i + j * lda] = j == 1 ? 0 : PetscSinReal((PetscReal)(1 + (r0 + i) * (j + 1)));
+    for (PetscInt i = 0; i < n; i++) b[i + j * lda] = j == 1 ? 0 : Turned(PetscSinReal((PetscReal)(1 + (r0 + i) * (j + 1))), r0 + i);
   }
   PetscCall(MatDenseRestoreArrayWrite(*B, &b));
   PetscCall(MatAssemblyBegin(*B, MAT_FINAL_ASSEMBLY));
@@ -366,9 +367,6 @@ int main(int argc, char **argv)
 }
 
 /*TEST
-
-  build:
-    requires: !complex
 
   testset: # the cycle for blocks is that of PETSc 3.26
     output_file: output/empty.out

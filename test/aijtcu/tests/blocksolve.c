@@ -5,6 +5,7 @@ static char help[] = "KSPMatSolve() with a MATAIJTCU, each column against KSPSol
 #define _GNU_SOURCE /* RTLD_NEXT */
 #include <petscaijtcu.h>
 #include "kind.h"
+#include "phase.h"
 #include "bits.h"
 #include "interpose.h"
 #include <petsc/private/matimpl.h>
@@ -44,12 +45,12 @@ typedef struct {
 static PetscErrorCode SetSymmetry(Mat A, Shape shape)
 {
   PetscFunctionBegin;
-  PetscCall(MatSetOption(A, MAT_SYMMETRIC, (PetscBool)(shape != SKEWED)));
+  PetscCall(MatSetOption(A, PetscDefined(USE_COMPLEX) ? MAT_HERMITIAN : MAT_SYMMETRIC, (PetscBool)(shape != SKEWED)));
   if (shape == SPD) PetscCall(MatSetOption(A, MAT_SPD, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A grid of two dimensions with coefficients that vary. The first two unknowns are by themselves */
+/* A grid of two dimensions with coefficients that vary; Hermitian with complex scalars, but not symmetric. The first two unknowns are by themselves */
 static PetscErrorCode CreateOperator(Shape shape, PetscReal shift, Mat *A)
 {
   const PetscInt width = 10, n = ROWS;
@@ -71,11 +72,14 @@ static PetscErrorCode CreateOperator(Shape shape, PetscReal shift, Mat *A)
       sum += v;
       if (shape == EMPTY && (i == 5 || j == 5)) continue;
       if (shape == SKEWED) v *= i < j ? 1.4 : 0.6;
-      PetscCall(MatSetValue(*A, i, j, -v, INSERT_VALUES));
+      PetscCall(MatSetValue(*A, i, j, shape == SINGULAR ? -v : -v * Phase(i, j), INSERT_VALUES));
     }
     if (i < 2 && shape != SINGULAR) sum += 1;
     if (shape == EMPTY && i == 5) sum = 0;
     PetscCall(MatSetValue(*A, i, i, shape == INDEFINITE && i % 3 == 1 ? -sum : sum, INSERT_VALUES));
+#if PetscDefined(USE_COMPLEX)
+    if (shape == SKEWED) PetscCall(MatSetValue(*A, i, i, PetscCMPLX(sum, -0.4), INSERT_VALUES));
+#endif
   }
   PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
@@ -101,8 +105,8 @@ static PetscErrorCode CreateCorner(Mat *A)
   PetscCall(MatGetOwnershipRange(*A, &r0, &r1));
   for (PetscInt i = r0; i < r1; i++) {
     PetscCall(MatSetValue(*A, i, i, 0.1, INSERT_VALUES));
-    if (!i) PetscCall(MatSetValue(*A, i, ROWS - 1, -0.1, INSERT_VALUES));
-    if (i == ROWS - 1) PetscCall(MatSetValue(*A, i, 0, -0.1, INSERT_VALUES));
+    if (!i) PetscCall(MatSetValue(*A, i, ROWS - 1, -0.1 * Phase(0, ROWS - 1), INSERT_VALUES));
+    if (i == ROWS - 1) PetscCall(MatSetValue(*A, i, 0, -0.1 * Phase(ROWS - 1, 0), INSERT_VALUES));
   }
   PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
@@ -119,10 +123,10 @@ static PetscErrorCode CreateTested(Mat A, Mat *T)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same numbers for every number of processes, in -1 to 1 */
-static PetscReal Number(PetscInt i, PetscInt j)
+/* The same numbers for every number of processes, of modulus 1 at most */
+static PetscScalar Number(PetscInt i, PetscInt j)
 {
-  return PetscSinReal(17 * i + 31 * j * j + 3);
+  return Turned(PetscSinReal(17 * i + 31 * j * j + 3), i + 3 * j);
 }
 
 /* Number of a block whose columns are solved in numbers of iterations that differ much */
@@ -151,7 +155,7 @@ static PetscErrorCode CreateBlock(Mat A, PetscInt columns, PetscInt which, const
   PetscCall(MatDenseGetArrayWrite(*B, &b));
   for (PetscInt j = 0; j < columns; j++) {
     for (PetscInt i = r0; i < r1; i++) {
-      PetscReal v = Number(i, j + 100 * which);
+      PetscScalar v = Number(i, j + 100 * which);
 
       if (!which && j == EASY && i >= 2) v *= 1e-6;
       if (!which && j == ZERO) v = 0;
@@ -975,9 +979,6 @@ int main(int argc, char **argv)
 
 /*TEST
 
-  build:
-    requires: !complex
-
   testset:
     requires: double
     args: -ksp_rtol 1e-9 -mat_aijtcu_block_solvers always
@@ -987,8 +988,20 @@ int main(int argc, char **argv)
       suffix: cg
       args: -ksp_type cg -pc_type jacobi -ksp_norm_type {{preconditioned unpreconditioned natural}} -nonzero {{0 1}} -with_nan
 
+    test: # of a Hermitian matrix PETSc's icc and gamg are not Hermitian: cg does not converge with them
+      suffix: cg_pc_complex
+      requires: complex
+      nsize: 3
+      args: -ksp_type cg -pc_type {{none bjacobi gamg}} -ksp_norm_type {{preconditioned unpreconditioned natural}} -ksp_max_it 9 -nonzero -with_nan
+
+    test:
+      suffix: cg_symmetric
+      requires: complex
+      args: -ksp_type cg -pc_type jacobi -taken 0 -ksp_cg_type symmetric -ksp_max_it 20
+
     test:
       suffix: cg_pc
+      requires: !complex
       nsize: 3
       args: -ksp_type cg -pc_type {{none bjacobi gamg}} -ksp_norm_type {{preconditioned unpreconditioned natural}} -nonzero -with_nan
 
@@ -1032,6 +1045,7 @@ int main(int argc, char **argv)
 
     test: # the preconditioner iterates, until the residual of all columns is small
       suffix: richardson_mg
+      requires: !complex
       nsize: {{1 2}}
       args: -ksp_type richardson -pc_type gamg -whole -within 20 -nonzero {{0 1}}
 
@@ -1096,10 +1110,29 @@ int main(int argc, char **argv)
 
     test:
       suffix: bcg_zero
+      requires: !complex
       args: -ksp_type bcg -pc_type {{none gamg}} -fewer
+
+    test: # the preconditioner is not known to be Hermitian
+      suffix: bcg_complex
+      requires: complex
+      args: -ksp_type bcg -pc_type bjacobi -sub_pc_type ilu -taken 0
+
+    test:
+      suffix: bcg_zero_complex
+      requires: complex
+      nsize: {{1 2}}
+      args: -ksp_type bcg -pc_type {{none jacobi}} -fewer
+
+    test:
+      suffix: bcg_scenarios_complex
+      requires: complex
+      nsize: 2
+      args: -ksp_type bcg -pc_type jacobi -fewer -scenario {{exchange widths columns}}
 
     test:
       suffix: bcg_scenarios
+      requires: !complex
       nsize: 2
       args: -ksp_type bcg -pc_type bjacobi -fewer -scenario {{exchange widths columns}}
 
@@ -1175,7 +1208,13 @@ int main(int argc, char **argv)
       args: -ksp_type {{cg gmres fgmres bcgs}} -ksp_gmres_restart 7 -options_left 0 -pc_type jacobi -nonzero {{0 1}} -scenario narrow -within 2
 
     test:
+      suffix: narrow_pc_complex
+      requires: complex
+      args: -ksp_type gmres -ksp_gmres_restart 7 -pc_type {{bjacobi gamg}} -scenario narrow
+
+    test:
       suffix: narrow_pc
+      requires: !complex
       args: -ksp_type {{cg gmres}} -ksp_gmres_restart 7 -options_left 0 -pc_type {{bjacobi gamg}} -scenario narrow
 
     test:

@@ -8,6 +8,7 @@ static char help[] = "Tests arithmetic with blocks against that of vectors, colu
 #include <petscmat.h>
 #include <../src/block/blockvec.h>
 #include <dlfcn.h>
+#include "phase.h"
 
 #if AIJTCU_HAVE_BLOCK
 enum {
@@ -85,7 +86,7 @@ static PetscErrorCode Coefficients(const Test *t, PetscInt narrays, PetscInt fir
 {
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(narrays * t->N, host));
-  for (PetscInt k = 0; k < narrays * t->N; k++) (*host)[k] = (k % t->N + k / t->N) % 3 == 1 ? 0 : 0.3 * (PetscReal)(k % 7) - 1;
+  for (PetscInt k = 0; k < narrays * t->N; k++) (*host)[k] = (k % t->N + k / t->N) % 3 == 1 ? 0 : Turned(0.3 * (PetscReal)(k % 7) - 1, k);
   PetscCall(AIJTCUBlockToScalars(t->ctx, narrays, *host, AIJTCUBlockScalars(t->ctx, first)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -118,7 +119,7 @@ static PetscErrorCode TestDots(const Test *t, Mat X[NX])
 
       PetscCall(GetColumn(X[i], j, &x));
       PetscCall(GetColumn(X[1], j, &y));
-      PetscCall(VecDot(x, y, &dot));
+      PetscCall(VecDot(y, x, &dot)); /* the second is conjugated */
       PetscCall(CheckScalar("dots", i * t->N + j, host[i * t->N + j], dot, (PetscReal)t->m));
       PetscCall(VecDestroy(&x));
       PetscCall(VecDestroy(&y));
@@ -220,7 +221,7 @@ static PetscErrorCode TestCGStepScaled(const Test *t, const PetscScalar a[], Mat
       PetscCall(GetColumn(R, j, &r));
       PetscCall(VecDuplicate(r, &z));
       PetscCall(VecPointwiseMult(z, r, D));
-      PetscCall(VecDot(r, z, &dot));
+      PetscCall(VecDot(z, r, &dot));
       PetscCall(CheckScalar("scaled step", j, host[j], dot, 4 * (PetscReal)t->m));
       PetscCall(VecDot(znormal ? z : r, znormal ? z : r, &dot));
       PetscCall(CheckScalar("scaled step", t->N + j, host[t->N + j], dot, 4 * (PetscReal)t->m));
@@ -279,7 +280,7 @@ static PetscErrorCode TestScalars(const Test *t)
   PetscFunctionBegin;
   PetscCall(Coefficients(t, NX, 0, &coef));
   PetscCall(PetscMalloc1(t->N, &host));
-  for (BlockScalarOp op = BLOCK_MULTIPLY; op <= BLOCK_SAME_SIGN; op++) {
+  for (BlockScalarOp op = BLOCK_MULTIPLY; op <= BLOCK_NUMBER; op++) {
     PetscCall(AIJTCUBlockScalarOp(t->ctx, op, AIJTCUBlockScalars(t->ctx, 0), AIJTCUBlockScalars(t->ctx, NX),
       AIJTCUBlockScalars(t->ctx, 1), AIJTCUBlockScalars(t->ctx, 2)));
     PetscCall(AIJTCUBlockToHost(t->ctx, 1, AIJTCUBlockScalars(t->ctx, NX), host));
@@ -288,7 +289,9 @@ static PetscErrorCode TestScalars(const Test *t)
       PetscScalar       expected = x * y;
 
       if (op == BLOCK_DIVIDE) expected = y == 0. ? 0 : x / y;
-      if (op == BLOCK_SAME_SIGN) expected = PetscRealPart(x * y) > 0 ? x : 0;
+      if (op == BLOCK_CONJUGATE_DIVIDE) expected = y == 0. ? 0 : PetscConj(x) / y;
+      if (op == BLOCK_SAME_SIGN) expected = PetscRealPart(x) * PetscRealPart(y) > 0 || (PetscDefined(USE_COMPLEX) && PetscRealPart(x) * PetscRealPart(y) == 0) ? x : 0;
+      if (op == BLOCK_NUMBER) expected = x;
       PetscCall(CheckScalar("scalar operation", j, host[j], coef[j] == 0. ? 0 : expected, 1));
     }
   }
@@ -390,7 +393,7 @@ static PetscErrorCode TestCombine(const Test *t, Mat X, Mat W, Mat Y0, Vec D, Pe
 
       for (PetscInt k = 0; k < N; k++) {
         sum += (d ? d[i] : 1) * x[k * ldx + i] * K[j * N + k];
-        if (nterms > 1) sum -= w[k * ldw + i] * K[N * N + k * N + j];
+        if (nterms > 1) sum -= w[k * ldw + i] * PetscConj(K[N * N + k * N + j]);
       }
       error = PetscMax(error, PetscAbsScalar(sum - y[j * ldy + i]));
     }
@@ -435,7 +438,7 @@ static PetscErrorCode TestGram(const Test *t, Mat X, Mat Y, Vec D, BlockGramKind
       const PetscScalar xi = second && kind == BLOCK_GRAM_WITH_Y ? s * y[i * ldy + r] : x[i * ldx + r];
       const PetscScalar yj = second && kind == BLOCK_GRAM_WITH_X ? x[j * ldx + r] : s * y[j * ldy + r];
 
-      expected[k] += xi * yj;
+      expected[k] += PetscConj(xi) * yj;
     }
   }
   if (D) PetscCall(VecRestoreArrayRead(D, &d));
@@ -504,6 +507,16 @@ static PetscErrorCode TestSquares(const Test *t, Mat X, Mat W, Mat Y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Random numbers are between this and the opposite one */
+static PetscScalar Corner(void)
+{
+#if PetscDefined(USE_COMPLEX)
+  return PetscCMPLX(1, 1);
+#else
+  return 1;
+#endif
+}
+
 static PetscErrorCode TestWidth(Test *t)
 {
   Mat       X[NX], Y;
@@ -548,7 +561,7 @@ int main(int argc, char **argv)
     if (!set) n = 4;
     t.type = type;
     PetscCall(PetscRandomCreate(PETSC_COMM_WORLD, &t.random));
-    PetscCall(PetscRandomSetInterval(t.random, -1, 1));
+    PetscCall(PetscRandomSetInterval(t.random, -Corner(), Corner()));
     PetscCall(AIJTCUBlockCtxCreate(&t.ctx));
     for (PetscInt k = 0; k < n; k++) {
       t.N = widths[k];
@@ -565,7 +578,7 @@ int main(int argc, char **argv)
 /*TEST
 
   build:
-    requires: !complex linux
+    requires: linux
 
   testset:
     output_file: output/empty.out
