@@ -296,6 +296,70 @@ static void TestAdd(Pattern has)
   FreeDevice(y);
 }
 
+/* Two matrices side by side become one, with the columns of the second in other places, and two again */
+static void TestParts(int64_t nrows, Pattern left, Pattern right)
+{
+  const Matrix D = Make("D", nrows, 50, left), O = Make("O", nrows, 30, right);
+  const size_t n = (size_t)nrows + 1, nnz = D.colidx.size() + O.colidx.size(), others = 2 * (size_t)O.ncols;
+
+  std::vector<HrpbInt>    map, place(others), rowptr(1), colidx, back(O.colidx);
+  std::vector<HrpbScalar> values;
+  std::vector<uint8_t>    used(others);
+  SparseMatrix            d = ToDevice(D), o = ToDevice(O);
+  HrpbInt                *joined = Upload(std::vector<HrpbInt>(n)), *columns = Upload(std::vector<HrpbInt>(nnz + 1)), *to;
+  HrpbInt                *rows[2], *cols[2];
+  HrpbScalar             *all = Upload(std::vector<HrpbScalar>(nnz + 1)), *parts[2];
+  uint8_t                *flags = Upload(used);
+
+  for (int b = 0; b < 2; b++) {
+    rows[b]  = Upload(std::vector<HrpbInt>(n));
+    cols[b]  = Upload(std::vector<HrpbInt>(nnz + 1));
+    parts[b] = Upload(std::vector<HrpbScalar>(nnz + 1));
+  }
+  for (int64_t j = 0; j < O.ncols; j++) map.push_back((HrpbInt)(2 * j + 1));
+  for (int64_t i = 0; i < nrows; i++) {
+    for (HrpbInt k = D.rowptr[(size_t)i]; k < D.rowptr[(size_t)i + 1]; k++) {
+      colidx.push_back(D.colidx[(size_t)k]);
+      values.push_back(D.values[(size_t)k]);
+    }
+    for (HrpbInt k = O.rowptr[(size_t)i]; k < O.rowptr[(size_t)i + 1]; k++) {
+      colidx.push_back((HrpbInt)D.ncols + map[(size_t)O.colidx[(size_t)k]]);
+      values.push_back(O.values[(size_t)k]);
+      used[(size_t)map[(size_t)O.colidx[(size_t)k]]] = 1;
+    }
+    rowptr.push_back((HrpbInt)colidx.size());
+  }
+  to = Upload(map);
+  Check(SparseJoin(&d, &o, to, joined, columns, NULL));
+  Check(SparseJoinValues(&d, &o, all, NULL));
+  Report(Download(joined, n) == rowptr && Download(columns, nnz) == colidx && Download(all, nnz) == values, "joined", "parts");
+  Check(cudaFree(to));
+  {
+    const SparseMatrix C = {nrows, D.ncols + (int64_t)others, (int64_t)nnz, joined, columns, all};
+    HrpbInt            next = 0;
+
+    Check(SparseSplitRows(&C, D.ncols, rows[0], rows[1], flags, NULL));
+    Report(Download(flags, others) == used, "columns that there are", "parts");
+    for (size_t j = 0; j < others; j++) {
+      place[j] = next;
+      next += used[j];
+    }
+    for (HrpbInt &j : back) j = place[(size_t)map[(size_t)j]];
+    to = Upload(place);
+    Check(SparseSplitColumns(&C, D.ncols, rows[0], rows[1], to, cols[0], cols[1], NULL));
+    Check(SparseSplitValues(&C, rows[0], rows[1], parts[0], parts[1], NULL));
+    Report(Download(rows[0], n) == D.rowptr && Download(cols[0], D.colidx.size()) == D.colidx, "the first", "parts");
+    Report(Download(rows[1], n) == O.rowptr && Download(cols[1], back.size()) == back, "the second", "parts");
+    Report(Download(parts[0], D.values.size()) == D.values && Download(parts[1], O.values.size()) == O.values, "values", "parts");
+    Check(SparseRenumber((int64_t)nnz, columns, D.ncols, to, columns, NULL));
+    for (HrpbInt &j : colidx) j = j < D.ncols ? j : (HrpbInt)D.ncols + place[(size_t)(j - D.ncols)];
+    Report(Download(columns, nnz) == colidx, "numbers", "parts");
+  }
+  for (void *p : std::vector<void *>{joined, columns, to, rows[0], rows[1], cols[0], cols[1], all, parts[0], parts[1], flags}) Check(cudaFree(p));
+  FreeDevice(d);
+  FreeDevice(o);
+}
+
 /* Rows in pairs with the same columns, which are no pairs: no graph of blocks */
 static void TestMisaligned(void)
 {
@@ -310,6 +374,9 @@ static void TestGraphs(void)
 {
   for (Pattern has : {Band, Sparse, Dense}) TestAdd(has);
   TestMisaligned();
+  for (Pattern left : {Band, Nothing, Dense}) {
+    for (Pattern right : {Sparse, Nothing, Dense}) TestParts(small_run ? 40 : 400, left, right);
+  }
 
   for (int32_t size : {1, 2, 3, 6}) {
     for (Pattern has : {Band, Sparse, FirstColumn, Nothing}) {
