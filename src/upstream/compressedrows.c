@@ -18,7 +18,7 @@
 */
 #include "upstream.h"
 
-/* Whether the rows of A on the device are not all rows. A is in its parent's view */
+/* Whether the rows of A on the device are not all rows. A is in its parent's view, and about to work there */
 PetscErrorCode AIJTCURowsAreCompressed(Mat A, PetscBool *are)
 {
   PetscFunctionBegin;
@@ -26,7 +26,7 @@ PetscErrorCode AIJTCURowsAreCompressed(Mat A, PetscBool *are)
 #if PetscDefined(HAVE_CUDA)
   const AIJTCUDeviceInt *all, *nonempty, *columns;
 
-  if (A->boundtocpu || (A->offloadmask != PETSC_OFFLOAD_GPU && A->offloadmask != PETSC_OFFLOAD_BOTH)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (A->boundtocpu) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatSeqAIJCUSPARSEGetIJ(A, PETSC_FALSE, &all, &columns));
   PetscCall(MatSeqAIJCUSPARSEGetIJ(A, PETSC_TRUE, &nonempty, &columns));
   *are = (PetscBool)(all != nonempty);
