@@ -484,44 +484,77 @@ PetscErrorCode AIJTCUBasisEigen(AIJTCUBasis b, PetscInt n, PetscScalar *A, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Copy n columns, or zero them: on a device in the order of the stream */
-static PetscErrorCode AIJTCUBasisMove(AIJTCUBasis b, PetscInt n, const PetscScalar *from, PetscInt lfrom, PetscScalar *to, PetscInt lto, PetscBool outside)
+static HrpbError AIJTCUBasisRunCopy(AIJTCUBasis b, const BlockShape *s, const AIJTCUBasisPart *X, AIJTCUBasisPart Y)
 {
-  const size_t size = sizeof(PetscScalar), bytes = (size_t)b->n * size;
+  const BlockOps *ops = &BlockOpsHost;
+  const BlockOut  y   = {AIJTCUBasisAt(b, Y), b->ld[Y.array]};
+
+  #if AIJTCU_HAVE_DEVICE
+  if (b->device) ops = &BlockOpsDevice;
+  #endif
+  return X ? (*ops->copy)(s, (BlockIn){AIJTCUBasisAt(b, *X), b->ld[X->array]}, y) : (*ops->zero)(s, y);
+}
+
+  #if AIJTCU_HAVE_DEVICE
+static PetscErrorCode AIJTCUBasisCopyOnStream(AIJTCUBasis b, const BlockShape *s, const AIJTCUBasisPart *X, AIJTCUBasisPart Y, HrpbError *err)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscLogGpuTimeBegin());
+  AIJTCUCallDevice(*err, AIJTCUBasisRunCopy(b, s, X, Y));
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+  #endif
+
+/* Copy columns, or zero them where X is NULL. Kernels do that: where columns lie apart, CUDA's copies take twice as long */
+static PetscErrorCode AIJTCUBasisCopyOrZero(AIJTCUBasis b, const AIJTCUBasisPart *X, AIJTCUBasisPart Y)
+{
+  BlockShape s   = {.n = b->n, .N = Y.n};
+  HrpbError  err = HRPB_SUCCESS;
 
   PetscFunctionBegin;
-  if (!n || !b->n) PetscFunctionReturn(PETSC_SUCCESS);
   #if AIJTCU_HAVE_DEVICE
-  if (b->device) {
-    cudaStream_t stream = NULL;
-
-    PetscCall(AIJTCUDeviceBegin(&stream));
-    if (from) PetscCallCUDA(cudaMemcpy2DAsync(to, (size_t)lto * size, from, (size_t)lfrom * size, bytes, (size_t)n, cudaMemcpyDefault, stream));
-    else PetscCallCUDA(cudaMemset2DAsync(to, (size_t)lto * size, 0, bytes, (size_t)n, stream));
-    PetscCall(AIJTCUDeviceEnd(stream));
-    if (outside) PetscCallCUDA(cudaStreamSynchronize(stream)); /* the other may be a vector of the host */
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  if (b->device) AIJTCUCallOnStream(s.stream, AIJTCUBasisCopyOnStream(b, &s, X, Y, &err));
+  else
   #endif
-  (void)outside;
-  for (PetscInt j = 0; j < n; j++) {
-    if (from) PetscCall(PetscMemcpy(to + j * lto, from + j * lfrom, bytes));
-    else PetscCall(PetscMemzero(to + j * lto, bytes));
-  }
+    err = AIJTCUBasisRunCopy(b, &s, X, Y);
+  PetscCheck(!err, PETSC_COMM_SELF, PETSC_ERR_LIB, "Copying columns of a basis failed: %s", HrpbErrorString(err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode AIJTCUBasisCopy(AIJTCUBasis b, AIJTCUBasisPart X, AIJTCUBasisPart Y)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUBasisMove(b, X.n, AIJTCUBasisAt(b, X), b->ld[X.array], AIJTCUBasisAt(b, Y), b->ld[Y.array], PETSC_FALSE));
+  PetscCall(AIJTCUBasisCopyOrZero(b, &X, Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode AIJTCUBasisZero(AIJTCUBasis b, AIJTCUBasisPart X)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUBasisMove(b, X.n, NULL, 0, AIJTCUBasisAt(b, X), b->ld[X.array], PETSC_FALSE));
+  PetscCall(AIJTCUBasisCopyOrZero(b, NULL, X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Copy the rows of a column from or to a vector, which may be one of the host */
+static PetscErrorCode AIJTCUBasisMove(AIJTCUBasis b, const PetscScalar *from, PetscScalar *to)
+{
+  const size_t bytes = (size_t)b->n * sizeof(PetscScalar);
+
+  PetscFunctionBegin;
+  if (!bytes) PetscFunctionReturn(PETSC_SUCCESS);
+  #if AIJTCU_HAVE_DEVICE
+  if (b->device) {
+    cudaStream_t stream = NULL;
+
+    PetscCall(AIJTCUDeviceBegin(&stream));
+    PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream));
+    PetscCall(AIJTCUDeviceEnd(stream));
+    PetscCallCUDA(cudaStreamSynchronize(stream));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  #endif
+  PetscCall(PetscMemcpy(to, from, bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -534,7 +567,7 @@ PetscErrorCode AIJTCUBasisSetColumn(AIJTCUBasis b, int array, PetscInt column, V
   PetscFunctionBegin;
   if (b->device) PetscCall(VecGetArrayReadAndMemType(v, &a, &mem));
   else PetscCall(VecGetArrayRead(v, &a));
-  PetscCall(AIJTCUBasisMove(b, 1, a, b->n, at, b->column, PETSC_TRUE));
+  PetscCall(AIJTCUBasisMove(b, a, at));
   if (b->device) PetscCall(VecRestoreArrayReadAndMemType(v, &a));
   else PetscCall(VecRestoreArrayRead(v, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -549,7 +582,7 @@ PetscErrorCode AIJTCUBasisGetColumn(AIJTCUBasis b, int array, PetscInt column, V
   PetscFunctionBegin;
   if (b->device) PetscCall(VecGetArrayWriteAndMemType(v, &a, &mem));
   else PetscCall(VecGetArrayWrite(v, &a));
-  PetscCall(AIJTCUBasisMove(b, 1, at, b->column, a, b->n, PETSC_TRUE));
+  PetscCall(AIJTCUBasisMove(b, at, a));
   if (b->device) PetscCall(VecRestoreArrayWriteAndMemType(v, &a));
   else PetscCall(VecRestoreArrayWrite(v, &a));
   PetscFunctionReturn(PETSC_SUCCESS);

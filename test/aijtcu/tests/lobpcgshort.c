@@ -19,9 +19,12 @@ static PetscBool short_of_memory, unlike;
 static PetscInt  nrefused;
 static size_t    large; /* what SLEPc does not ask for at once */
 
-static PetscBool Refuses(size_t n)
+/* Whether PETSc, or our library, gets no memory */
+static PetscBool Refuses(size_t n, const void *caller)
 {
-  if (!short_of_memory || n < large) return PETSC_FALSE;
+  Dl_info info;
+
+  if (!short_of_memory || n < large || !dladdr(caller, &info) || !strstr(info.dli_fname, "libpetsc")) return PETSC_FALSE;
   nrefused++;
   return PETSC_TRUE;
 }
@@ -32,7 +35,7 @@ PETSC_EXTERN void *malloc(size_t n)
   static void *(*next)(size_t);
 
   if (!next) *(void **)&next = dlsym(RTLD_NEXT, "malloc");
-  return Refuses(n) ? NULL : (*next)(n);
+  return Refuses(n, __builtin_return_address(0)) ? NULL : (*next)(n);
 }
 
 PETSC_EXTERN int posix_memalign(void **p, size_t alignment, size_t n)
@@ -40,7 +43,7 @@ PETSC_EXTERN int posix_memalign(void **p, size_t alignment, size_t n)
   static int (*next)(void **, size_t, size_t);
 
   if (!next) *(void **)&next = dlsym(RTLD_NEXT, "posix_memalign");
-  return Refuses(n) ? 12 : (*next)(p, alignment, n); /* ENOMEM */
+  return Refuses(n, __builtin_return_address(0)) ? 12 : (*next)(p, alignment, n); /* ENOMEM */
 }
 
 #if PetscDefined(HAVE_CUDA)
@@ -49,7 +52,7 @@ PETSC_EXTERN cudaError_t cudaMallocAsync(void **p, size_t n, cudaStream_t s)
   static cudaError_t (*next)(void **, size_t, cudaStream_t);
 
   if (!next) *(void **)&next = dlsym(RTLD_NEXT, "cudaMallocAsync");
-  return Refuses(n) ? cudaErrorMemoryAllocation : (*next)(p, n, s);
+  return Refuses(n, __builtin_return_address(0)) ? cudaErrorMemoryAllocation : (*next)(p, n, s);
 }
 #endif
 
