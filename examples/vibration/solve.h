@@ -11,7 +11,7 @@
 
 typedef struct {
   PetscInt       wanted, converged, iterations;
-  PetscInt       rounded;                   /* of the converged, those whose residual is above the tolerance, and near rounding */
+  PetscInt       rounded;                   /* of these, those with a residual that rounding keeps above it */
   PetscBool      stagnated;                 /* rounding ended the iteration */
   PetscReal      negative;                  /* an approximate eigenvalue below zero that ended it; else zero */
   PetscInt       products;                  /* sparse matrix times block of vectors, on this process */

@@ -14,8 +14,8 @@
      R = A X - B X theta, norms
 
    So A X, A P (B X, B P) are never multiplied anew, but where they are needed to be exact: before vectors are accepted,
-   and where rounding may have added up. No vector is counted as converged at the end, or locked, whose residual of exact
-   products does not pass the test.
+   and where rounding may have added up. No vector is counted as converged at the end, or locked, whose residual of
+   exact products does not pass the test.
 
    W is not orthonormal, but in its coefficients. That is exact enough as long as W is well conditioned, and not nearly
    in the span of X and P. If it is not, the vectors are made orthonormal before the product with A. The matrices of
