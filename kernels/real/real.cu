@@ -1,12 +1,12 @@
 /*
-   A complex matrix as a real one, on a device. A thread has an entry, and finds its row by bisection: rows may differ in
-   length as they like, and neighbours take the same steps.
+   A complex matrix as a real one, on a device. A thread has an entry, and finds its row by bisection: rows may differ
+   in length as they like, and neighbours take the same steps.
 */
 #include "real.h"
 #include "../common/device.cuh"
 
 namespace {
-/* Two numbers that are read and written at once: the parts of a complex one, or neighbours in a row of the real matrix */
+/* Two numbers that are read and written at once: parts of a complex one, or neighbours in a row of the real matrix */
 template <typename T> struct alignas(2 * sizeof(T)) Pair {
   T x, y;
 };

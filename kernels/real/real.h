@@ -8,8 +8,9 @@
    column-major block of n complex rows with leading dimension ld is a real one of 2n rows with leading dimension 2 ld,
    and the real product makes the complex one: a x - b y and b x + a y for each entry and x + iy.
 
-   The real matrix has four entries for each, in rows 4 (rowptr[i] - rowptr[0]) and, behind these, as many again. Columns
-   ascend where those of the complex matrix do. Its transpose is the real matrix of the conjugate transpose.
+   The real matrix has four entries for each. Those of row 2i begin at 4 (rowptr[i] - rowptr[0]), and those of row 2i + 1
+   follow. Columns ascend where those of the complex matrix do. Its transpose is the real matrix of the conjugate
+   transpose.
 */
 #pragma once
 
@@ -41,9 +42,10 @@ void      ComplexTakeHost(int64_t nnz, const HrpbInt *map, const HrpbScalar *val
 HrpbError ComplexTakeDevice(int64_t nnz, const HrpbInt *map, const HrpbScalar *values, HrpbScalar *to, HrpbStream stream);
 
 /*
-   For one vector the real matrix is too much to read: a kernel for SPMM_OP_VECTOR that reads the complex one. Its arrays
-   and operands are pairs of scalars, and nrows, ncols, leading dimensions and the VectorPlan count complex numbers. NULL
-   where there is none for such a plan. It is not in the table of kernels: nothing chooses between these and others
+   For one vector the real matrix is too much to read: a kernel for SPMM_OP_VECTOR that reads the complex one. Its
+   arrays and operands are pairs of scalars, and nrows, ncols, leading dimensions and the VectorPlan count complex
+   numbers. NULL where there is none for such a plan. It is not in the table of kernels: nothing chooses between these
+   and others
 */
 const SpmmKernel *ComplexVectorKernel(const VectorPlan *);
 

@@ -6,9 +6,9 @@
    side of another. For A B rows go to where they are ghosts. For A^T B the sums that a process has for its ghosts go
    back to the rows' owners, the same way in reverse.
 
-   Rows are those that kernels see: a complex row is two real ones. They travel as N numbers one after the other. Ghosts lie in the order of the columns of the off-diagonal block, and
-   sums of several processes for one row are added in the order of their ranks, whenever messages arrive. So products
-   have the same bits on every run, and with every engine.
+   Rows are those that kernels see: a complex row is two real ones. They travel as N numbers one after the other. Ghosts
+   lie in the order of the columns of the off-diagonal block, and sums of several processes for one row are added in the
+   order of their ranks, whenever messages arrive. So products have the same bits on every run, and with every engine.
 
    Buffers live with the halo. They grow to the widest N that was asked for, or to as many columns as there is memory
    for. All processes grow at the same time, and agree on whether they could: nobody waits for one without memory.

@@ -118,7 +118,7 @@ static PetscErrorCode Same(Mat A, Mat R, const char root[], PetscBool plan, MatA
 
   PetscFunctionBegin;
   PetscCall(HasBricks(A, &bricks));
-  bricks = (PetscBool)(bricks && path == MAT_AIJTCU_PATH_TCU && !PetscDefined(USE_COMPLEX));
+  bricks = (PetscBool)(bricks && path == MAT_AIJTCU_PATH_TCU);
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscSNPrintf(name, sizeof(name), "%s%s", size > 1 ? "mpi" : "seq", root));
   PetscCall(PetscObjectTypeCompare((PetscObject)A, name, &is));
