@@ -37,6 +37,12 @@ void      ComplexValuesHost(int64_t nrows, const HrpbInt *rowptr, const HrpbScal
 HrpbError ComplexPatternDevice(int64_t nrows, int64_t nnz, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbInt *real_rowptr, HrpbInt *real_colidx, HrpbStream stream);
 HrpbError ComplexValuesDevice(int64_t nrows, int64_t nnz, const HrpbInt *rowptr, const HrpbScalar *values, HrpbScalar *real_values, HrpbStream stream);
 
+/*
+   What csr-host makes of the real matrix, to the bit, without the real matrix: a plain product, or one that is added.
+   The arrays and the sizes of A are those of the complex matrix, the operands count real rows
+*/
+HrpbError ComplexCsrHost(const SpmmMatrix *A, const SpmmOperands *);
+
 /* CsrTakeHost() and CsrTakeDevice() (csr/transpose.h) for complex numbers */
 void      ComplexTakeHost(int64_t nnz, const HrpbInt *map, const HrpbScalar *values, HrpbScalar *to);
 HrpbError ComplexTakeDevice(int64_t nnz, const HrpbInt *map, const HrpbScalar *values, HrpbScalar *to, HrpbStream stream);

@@ -235,15 +235,16 @@ static PetscErrorCode AIJTCUDeviceMultiplyInto(Mat A, AIJTCUPlan *plan, const AI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static AIJTCUDeviceArrays AIJTCUArraysFor(const AIJTCUWorkOrder *order)
+/* Rows are real ones, also where a kernel for one vector counts complex ones */
+static AIJTCUDeviceArrays AIJTCUArraysFor(Mat A, const AIJTCUWorkOrder *order)
 {
-  return (AIJTCUDeviceArrays){.operands = order->operands, .m = (PetscInt)order->A.nrows, .n = (PetscInt)order->A.ncols};
+  return (AIJTCUDeviceArrays){.operands = order->operands, .m = AIJTCU_PARTS * A->rmap->n, .n = AIJTCU_PARTS * A->cmap->n};
 }
 
 /* Compute C = A B, as ordered for this ask */
 PetscErrorCode AIJTCUDeviceMultiply(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *ask, const AIJTCUWorkOrder *order, Mat B, Mat C, HrpbError *err)
 {
-  AIJTCUDeviceArrays x = AIJTCUArraysFor(order);
+  AIJTCUDeviceArrays x = AIJTCUArraysFor(A, order);
   const PetscScalar *b;
   PetscMemType       mem;
   PetscErrorCode     ierr;
@@ -263,7 +264,7 @@ PetscErrorCode AIJTCUDeviceMultiply(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *as
 /* Compute C += A B with a row-major B. Its array is on the device, and so must C be */
 PetscErrorCode AIJTCUDeviceAdd(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *ask, const AIJTCUWorkOrder *order, const HrpbScalar *b, Mat C, HrpbError *err)
 {
-  AIJTCUDeviceArrays x = AIJTCUArraysFor(order);
+  AIJTCUDeviceArrays x = AIJTCUArraysFor(A, order);
   PetscMemType       mem;
   PetscInt64         ldc;
   PetscScalar       *c;
@@ -285,7 +286,7 @@ PetscErrorCode AIJTCUDeviceAdd(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *ask, co
 /* Compute the row-major C = A B, all on the device. Its array has N numbers for each real row of A */
 PetscErrorCode AIJTCUDeviceToRows(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *ask, const AIJTCUWorkOrder *order, Mat B, HrpbScalar *c, HrpbError *err)
 {
-  AIJTCUDeviceArrays x = AIJTCUArraysFor(order);
+  AIJTCUDeviceArrays x = AIJTCUArraysFor(A, order);
   const PetscScalar *b;
   PetscMemType       mem;
   PetscErrorCode     ierr = PETSC_SUCCESS;
