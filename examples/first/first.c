@@ -220,27 +220,27 @@ static PetscErrorCode SolveVector(Context *c)
 }
 
 static const Step steps[] = {
-  {"start of CUDA", StartDevice, PETSC_FALSE},
+  {.name = "start of CUDA", .f = StartDevice},
 #if PetscDefined(HAVE_CUDA)
-  {"PETSc's device", StartPETScDevice, PETSC_TRUE},
-  {"256 MB from the pool", Pool, PETSC_TRUE},
-  {"cuBLAS handle", BLASHandle, PETSC_TRUE},
-  {"cuSOLVER handle", SolverHandle, PETSC_TRUE},
-  {"cuSPARSE handle", SparseHandle, PETSC_TRUE},
+  {.name = "PETSc's device", .f = StartPETScDevice, .device = PETSC_TRUE},
+  {.name = "256 MB from the pool", .f = Pool, .device = PETSC_TRUE},
+  {.name = "cuBLAS handle", .f = BLASHandle, .device = PETSC_TRUE},
+  {.name = "cuSOLVER handle", .f = SolverHandle, .device = PETSC_TRUE},
+  {.name = "cuSPARSE handle", .f = SparseHandle, .device = PETSC_TRUE},
 #endif
-  {"matrix of one row", EmptyMat, PETSC_FALSE},
-  {"assembly", Assemble, PETSC_FALSE},
-  {"vectors", Vectors, PETSC_FALSE},
-  {"arithmetic with vectors", Arithmetic, PETSC_FALSE},
-  {"MatMult", OneVector, PETSC_FALSE},
-  {"blocks", Blocks, PETSC_FALSE},
-  {"MatMatMult", Product, PETSC_FALSE},
-  {"set-up cg-jacobi", SetUp, PETSC_FALSE, JACOBI},
-  {"KSPMatSolve cg-jacobi, one iteration", Iterate, PETSC_FALSE, JACOBI},
-  {"KSPMatSolve cg-jacobi", SolveBlock, PETSC_FALSE, JACOBI},
-  {"set-up cg-gamg", SetUp, PETSC_FALSE, GAMG},
-  {"KSPMatSolve cg-gamg", SolveBlock, PETSC_FALSE, GAMG},
-  {"KSPSolve cg-gamg", SolveVector, PETSC_FALSE, GAMG}};
+  {.name = "matrix of one row", .f = EmptyMat},
+  {.name = "assembly", .f = Assemble},
+  {.name = "vectors", .f = Vectors},
+  {.name = "arithmetic with vectors", .f = Arithmetic},
+  {.name = "MatMult", .f = OneVector},
+  {.name = "blocks", .f = Blocks},
+  {.name = "MatMatMult", .f = Product},
+  {.name = "set-up cg-jacobi", .f = SetUp, .solver = JACOBI},
+  {.name = "KSPMatSolve cg-jacobi, one iteration", .f = Iterate, .solver = JACOBI},
+  {.name = "KSPMatSolve cg-jacobi", .f = SolveBlock, .solver = JACOBI},
+  {.name = "set-up cg-gamg", .f = SetUp, .solver = GAMG},
+  {.name = "KSPMatSolve cg-gamg", .f = SolveBlock, .solver = GAMG},
+  {.name = "KSPSolve cg-gamg", .f = SolveVector, .solver = GAMG}};
 
 static PetscErrorCode GetOptions(Context *c)
 {
