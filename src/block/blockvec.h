@@ -107,7 +107,7 @@ PETSC_INTERN PetscReal AIJTCUChebyshevOmega(PetscReal, PetscReal[2]);
 /* pcmg.c: PCMG and PCGAMG of a block */
 PETSC_INTERN PetscErrorCode AIJTCURegisterMG(void);
 
-  #if AIJTCU_HAVE_DEVICE
+  #if AIJTCU_HAVE_DEVICE_REAL
 /* pcmgvector.c: the same of one vector */
 typedef struct _n_AIJTCUMGVector *AIJTCUMGVector;
 typedef struct { /* a level: its operator, smoothers, and transfers to and from the coarser one */

@@ -94,7 +94,7 @@ typedef struct {
   PetscObjectId     no_coarse_id; /* of the operator of which there is none, and its pattern; 0 for none */
   PetscObjectState  no_coarse_state;
   AIJTCUMGWidth     widths[WIDTHS];
-  #if AIJTCU_HAVE_DEVICE
+  #if AIJTCU_HAVE_DEVICE_REAL
   AIJTCUMGVector vector;     /* a cycle for one vector */
   PetscBool      not_vector; /* there is none for this set-up */
   #endif
@@ -147,7 +147,7 @@ static PetscErrorCode AIJTCUMGCoarseDrop(AIJTCUMG *s)
 static PetscErrorCode AIJTCUMGDrop(AIJTCUMG *s)
 {
   PetscFunctionBegin;
-  #if AIJTCU_HAVE_DEVICE
+  #if AIJTCU_HAVE_DEVICE_REAL
   PetscCall(AIJTCUMGVectorDestroy(&s->vector));
   #endif
   PetscCall(AIJTCUMGCoarseDrop(s));
@@ -849,7 +849,7 @@ static PetscErrorCode PCMatApplyRichardson_MG_AIJTCU(PC pc, Mat B, Mat X, Mat W,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-  #if AIJTCU_HAVE_DEVICE
+  #if AIJTCU_HAVE_DEVICE_REAL
 /* x of one vector, where the cycle is the plain one */
 static PetscErrorCode AIJTCUMGApplyVector(PC pc, AIJTCUMG *s, Vec b, Vec x, PetscBool *done)
 {
@@ -907,7 +907,7 @@ static PetscErrorCode PCSetUp_MG_AIJTCU(PC pc)
   PetscCall(AIJTCUGetPlan(pc->pmat, &plan));
   s->taken = (PetscBool)(plan && AIJTCUBlockSolvers == AIJTCU_BLOCK_SOLVERS_ALWAYS);
   if (plan && !s->taken) PetscCall(AIJTCUAtDevice(pc->pmat, plan, &s->taken));
-  #if AIJTCU_HAVE_DEVICE
+  #if AIJTCU_HAVE_DEVICE_REAL
   s->not_vector  = PETSC_FALSE;
   pc->ops->apply = s->taken && plan->id.kind == AIJTCU_KIND_SEQ ? PCApply_MG_AIJTCU : s->apply;
   #endif
