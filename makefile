@@ -215,7 +215,7 @@ $(TUTORIALS): $(BUILD)/config.mk
 $(foreach source,$(DEVICE_TEST_SRC),$(eval $(BUILD)/device/$(basename $(notdir $(source))): $(call object,$(source))))
 $(DEVICE_TESTS): $(call object,$(DEVICE_SRC)) $(LIBHRPB)
 	@mkdir -p $(@D)
-	$(call short,LINK) $(call whole,$(LINK) -o $(new) $^ $(PETSC_LIB) -lstdc++)
+	$(call short,LINK) $(call whole,$(LINK) -o $(new) $(filter %.o,$^) $(LIBHRPB) $(PETSC_LIB) -lstdc++)
 
 $(BUILD)/fuzz/hrpb: $(call sanitized,test/fuzz/hrpb.c test/fuzz/fuzz.c $(HOST_SRC))
 $(BUILD)/fuzz/mtx: $(call sanitized,test/fuzz/mtx.c test/fuzz/fuzz.c examples/common/matload.c examples/common/mtxreader.c)
