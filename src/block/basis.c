@@ -37,7 +37,7 @@ struct _n_AIJTCUBasis {
   PetscScalar *array[AIJTCU_BASIS_ARRAYS];
   PetscScalar *memory; /* all arrays, one behind the other */
   PetscInt     nnumbers;
-  PetscScalar *in, *out; /* numbers on the host: what comes from sums, with room for SEAL more, and what goes to kernels */
+  PetscScalar *in, *out; /* numbers on the host: what comes from sums, and SEAL more; what goes to kernels */
   uint64_t     sent;     /* a hash of all that went to kernels */
   #if AIJTCU_HAVE_DEVICE
   PetscScalar *din, *dout; /* the same on the device */
@@ -506,7 +506,7 @@ static PetscErrorCode AIJTCUBasisCopyOnStream(AIJTCUBasis b, const BlockShape *s
 }
   #endif
 
-/* Copy columns, or zero them where X is NULL. Kernels do that: where columns lie apart, CUDA's copies take twice as long */
+/* Copy columns, or zero them where X is NULL. CUDA's copies take twice as long where columns lie apart */
 static PetscErrorCode AIJTCUBasisCopyOrZero(AIJTCUBasis b, const AIJTCUBasisPart *X, AIJTCUBasisPart Y)
 {
   BlockShape s   = {.n = b->n, .N = Y.n};

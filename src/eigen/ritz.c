@@ -192,7 +192,7 @@ static PetscErrorCode AIJTCURitzEigen(AIJTCURitz r, PetscInt n, PetscScalar *A, 
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallBLAS("LAPACKsytrd", LAPACKsytrd_("U", &bn, A, &bn, values, r->beside, r->tau, r->work, &lwork, &info));
   PetscCheck(!info, PETSC_COMM_SELF, PETSC_ERR_LIB, "Error in LAPACK subroutine sytrd: info=%" PetscBLASInt_FMT, info);
-  /* Few vectors are had faster. stedc is as exact as can be where it works by rotations alone: it does for small ones */
+  /* Few vectors are had faster. stedc is as exact as can be where it works by rotations alone: for small ones */
   if (n > ROTATIONS && 2 * nvectors <= n) PetscCall(AIJTCURitzTwisted(r, n, values, nvectors, &solved));
   if (!solved) {
     PetscCallBLAS("LAPACKstedc", LAPACKstedc_("I", &bn, values, r->beside, r->vectors, &bn, r->work, &lwork, r->iwork, &liwork, &info));

@@ -319,7 +319,7 @@ int main(int argc, char **args)
 {
   PetscBool view = PETSC_FALSE, beside = PETSC_TRUE;
   PetscReal unit = 1, mass = 1;
-  PetscInt  only = -1;
+  PetscInt  only                     = -1;
   char      file[PETSC_MAX_PATH_LEN] = "", pc[64] = "jacobi";
   Problem   loaded = {file, pc, LOADED, NOTHING, 0, 8, .nev = 8, .tol = 1e-6};
   PetscBool load;
@@ -339,7 +339,7 @@ int main(int argc, char **args)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-nev", &loaded.nev, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-tol", &loaded.tol, NULL));
   if (load) PetscCall(Try(&loaded, unit, mass, beside, view, &ours));
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(problems) && !SLEPC_VERSION_LT(3, 26, 0) && !load; k++) { /* ours is there */
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(problems) && !SLEPC_VERSION_LT(3, 26, 0) && !load; k++) {
     if (only >= 0 && (size_t)only != k) continue;
     PetscCall(Try(&problems[k], unit, mass, beside, view, &ours));
   }
