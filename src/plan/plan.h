@@ -116,7 +116,7 @@ PETSC_INTERN PetscErrorCode AIJTCUTransposeUpdate(Mat, AIJTCUPlan *, PetscBool *
 
 #if AIJTCU_HAVE_DEVICE
 /*
-   A product with one vector, or with the transpose, for who launches it himself: its order has all but the vectors. It
+   vectorproduct.c. A product with one vector, or with the transpose, for who launches it himself: its order has all but the vectors. It
    is current until the matrix changes, or what is made of it. An order that adds takes what one without does
 */
 typedef struct {

@@ -21,6 +21,7 @@ PETSC_INTERN PetscInt64     AIJTCUCsrBytes(const AIJTCUCsr *);
 
 PETSC_INTERN void       AIJTCUVectorDestroy(AIJTCUVector *);
 PETSC_INTERN PetscInt64 AIJTCUVectorBytes(const AIJTCUVector *);
+PETSC_INTERN void       AIJTCUVectorHurry(AIJTCUPlan *);
 PETSC_INTERN void       AIJTCUTransposeDestroy(AIJTCUTranspose *);
 PETSC_INTERN PetscInt64 AIJTCUTransposeBytes(const AIJTCUTranspose *);
 
