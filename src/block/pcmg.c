@@ -898,6 +898,7 @@ static PetscErrorCode PCSetUp_MG_AIJTCU(PC pc)
 {
   AIJTCUMG   *s;
   AIJTCUPlan *plan;
+  PetscBool   device = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUMGGet(pc, &s));
@@ -905,11 +906,11 @@ static PetscErrorCode PCSetUp_MG_AIJTCU(PC pc)
   if (!pc->setupcalled || pc->flag == DIFFERENT_NONZERO_PATTERN) PetscCall(AIJTCUMGDrop(s));
   PetscCall((*s->setup)(pc));
   PetscCall(AIJTCUGetPlan(pc->pmat, &plan));
-  s->taken = (PetscBool)(plan && AIJTCUBlockSolvers == AIJTCU_BLOCK_SOLVERS_ALWAYS);
-  if (plan && !s->taken) PetscCall(AIJTCUAtDevice(pc->pmat, plan, &s->taken));
+  if (plan) PetscCall(AIJTCUAtDevice(pc->pmat, plan, &device));
+  s->taken = (PetscBool)(device || (plan && AIJTCUBlockSolvers == AIJTCU_BLOCK_SOLVERS_ALWAYS));
   #if AIJTCU_HAVE_DEVICE_REAL
   s->not_vector  = PETSC_FALSE;
-  pc->ops->apply = s->taken && plan->id.kind == AIJTCU_KIND_SEQ ? PCApply_MG_AIJTCU : s->apply;
+  pc->ops->apply = device && plan->id.kind == AIJTCU_KIND_SEQ ? PCApply_MG_AIJTCU : s->apply;
   #endif
   /* Not for a cycle with which PETSc does not iterate so */
   pc->ops->matapplyrichardson = s->taken && pc->ops->applyrichardson ? PCMatApplyRichardson_MG_AIJTCU : s->matapplyrichardson;
