@@ -225,9 +225,11 @@ int main(int argc, char **argv)
       suffix: aij
       args: -mat_aijtcu_for aij -pc_type {{jacobi bjacobi gamg}}
 
-    test: # a factor of PETSc's ILU is destroyed with PETSc's functions alone
+    # A factor of PETSc's ILU is destroyed with PETSc's functions alone. Those of a MATAIJCUSPARSE stay in the list
+    test:
       suffix: ilu
       nsize: 1
+      requires: !cuda
       args: -mat_aijtcu_for aij -pc_type ilu -pc_factor_mat_solver_type petsc
 
     test:
