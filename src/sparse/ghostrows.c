@@ -8,7 +8,7 @@
 
 #if AIJTCU_HAVE_DEVICE_REAL && AIJTCU_HAVE_HALO
 /* ghosts: rows of others, which ascend. rows says which rows are whose. Collective */
-PetscErrorCode AIJTCUGhostsCreate(PetscLayout rows, PetscInt n, const PetscInt ghosts[], AIJTCUGhosts *g)
+PetscErrorCode AIJTCUGhostsCreate(PetscLayout rows, PetscInt n, const PetscInt ghosts[], AIJTCUGhostRows *g)
 {
   AIJTCUPeers *owners = &g->peers[AIJTCU_OWNERS], *users = &g->peers[AIJTCU_USERS];
 
@@ -23,7 +23,7 @@ PetscErrorCode AIJTCUGhostsCreate(PetscLayout rows, PetscInt n, const PetscInt g
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJTCUGhostsDestroy(AIJTCUGhosts *g)
+PetscErrorCode AIJTCUGhostsDestroy(AIJTCUGhostRows *g)
 {
   PetscFunctionBegin;
   PetscCall(PetscSFDestroy(&g->sf));
@@ -32,13 +32,13 @@ PetscErrorCode AIJTCUGhostsDestroy(AIJTCUGhosts *g)
 }
 
 /* Rows on one side */
-PetscInt AIJTCUGhostsRows(const AIJTCUGhosts *g, AIJTCUSide side)
+PetscInt AIJTCUGhostsRows(const AIJTCUGhostRows *g, AIJTCUSide side)
 {
   return g->peers[side].n ? g->peers[side].start[g->peers[side].n] : 0;
 }
 
-/* Process i of the side `from` sends out[first[from][i]] to out[first[from][i + 1]]; in is the same on the other side */
-static PetscErrorCode AIJTCUGhostsExchange(const AIJTCUGhosts *g, AIJTCUSide from, MPI_Datatype type, size_t size, const void *out,
+/* Process i of the side `from` sends out[first[from][i]] to out[first[from][i + 1]]; `in` is so on the other side */
+static PetscErrorCode AIJTCUGhostsExchange(const AIJTCUGhostRows *g, AIJTCUSide from, MPI_Datatype type, size_t size, const void *out,
                                            void *in, const PetscInt *const first[2])
 {
   const AIJTCUPeers *give = &g->peers[from], *get = &g->peers[!from];
@@ -93,7 +93,7 @@ static PetscErrorCode AIJTCURowPointers(PetscInt n, PetscInt rowptr[])
    Send rows of these lengths with these columns. On return s has the row pointers of those received, and *received
    their columns, which the caller frees. lengths has room for one more number, and is changed. Collective
 */
-PetscErrorCode AIJTCUShipmentCreate(const AIJTCUGhosts *g, AIJTCUSide from, PetscInt lengths[], const PetscInt columns[],
+PetscErrorCode AIJTCUShipmentCreate(const AIJTCUGhostRows *g, AIJTCUSide from, PetscInt lengths[], const PetscInt columns[],
                                     AIJTCUShipment *s, PetscInt **received)
 {
   const PetscInt *const rows[2] = {g->peers[0].start, g->peers[1].start};
@@ -116,7 +116,7 @@ PetscErrorCode AIJTCUShipmentCreate(const AIJTCUGhosts *g, AIJTCUSide from, Pets
 }
 
 /* s->in of the others' s->out. Collective */
-PetscErrorCode AIJTCUShipmentGo(const AIJTCUGhosts *g, AIJTCUShipment *s)
+PetscErrorCode AIJTCUShipmentGo(const AIJTCUGhostRows *g, AIJTCUShipment *s)
 {
   PetscFunctionBegin;
   PetscCall(AIJTCUGhostsExchange(g, s->from, MPIU_SCALAR, sizeof(PetscScalar), s->out, s->in, (const PetscInt *const *)s->first));

@@ -26,7 +26,7 @@ typedef struct {
   PetscMPIInt     tag;
   AIJTCUPeers     peers[2];
   const PetscInt *rows; /* which rows of this process others use, process by process */
-} AIJTCUGhosts;
+} AIJTCUGhostRows;
 
 /* Rows that one side sends to the other */
 typedef struct {
@@ -43,12 +43,12 @@ typedef struct {
   PetscInt *map; /* where each of those of before is among them */
 } AIJTCUGhostColumns;
 
-PETSC_INTERN PetscErrorCode AIJTCUGhostsCreate(PetscLayout, PetscInt, const PetscInt[], AIJTCUGhosts *);
-PETSC_INTERN PetscErrorCode AIJTCUGhostsDestroy(AIJTCUGhosts *);
-PETSC_INTERN PetscInt       AIJTCUGhostsRows(const AIJTCUGhosts *, AIJTCUSide);
-PETSC_INTERN PetscErrorCode AIJTCUShipmentCreate(const AIJTCUGhosts *, AIJTCUSide, PetscInt[], const PetscInt[], AIJTCUShipment *,
+PETSC_INTERN PetscErrorCode AIJTCUGhostsCreate(PetscLayout, PetscInt, const PetscInt[], AIJTCUGhostRows *);
+PETSC_INTERN PetscErrorCode AIJTCUGhostsDestroy(AIJTCUGhostRows *);
+PETSC_INTERN PetscInt       AIJTCUGhostsRows(const AIJTCUGhostRows *, AIJTCUSide);
+PETSC_INTERN PetscErrorCode AIJTCUShipmentCreate(const AIJTCUGhostRows *, AIJTCUSide, PetscInt[], const PetscInt[], AIJTCUShipment *,
                                                  PetscInt **);
-PETSC_INTERN PetscErrorCode AIJTCUShipmentGo(const AIJTCUGhosts *, AIJTCUShipment *);
+PETSC_INTERN PetscErrorCode AIJTCUShipmentGo(const AIJTCUGhostRows *, AIJTCUShipment *);
 PETSC_INTERN PetscErrorCode AIJTCUShipmentDestroy(AIJTCUShipment *);
 PETSC_INTERN PetscErrorCode AIJTCUNumberColumns(PetscLayout, PetscInt, const PetscInt[], PetscInt, PetscInt[], AIJTCUGhostColumns *);
 PETSC_INTERN PetscErrorCode AIJTCUGhostColumnsDestroy(AIJTCUGhostColumns *);

@@ -58,7 +58,7 @@ static PetscErrorCode AIJTCUGraphValues(Mat G, const SparseGraph *g)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A graph, or the part of one that a block of a parallel matrix has, as a sequential matrix of a type. It has g, or none */
+/* A graph, or the part of one that a block of a parallel matrix has, as a sequential matrix with g, or without edges */
 static PetscErrorCode AIJTCUGraphMat(MPI_Comm comm, MatType type, PetscInt nrows, PetscInt ncols, const SparseGraph *g, Mat *G)
 {
   PetscFunctionBegin;

@@ -13,7 +13,7 @@
 
    What a process cannot do by itself, for lack of memory, all leave to the host.
 */
-#include "parallel.h"
+#include "parallelplan.h"
 #include "../upstream/upstream.h"
 #include <csr/transpose.h>
 
@@ -52,7 +52,7 @@ static PetscErrorCode AIJTCUParallelDestroy(AIJTCUProductData data)
 }
 
 /* Values of one product. Those of the operands are on the device */
-static PetscErrorCode AIJTCUMultiply(SparsePlan *plan, const SparseMatrix M[], PetscScalar *values, cudaStream_t stream)
+static PetscErrorCode AIJTCUFillProduct(SparsePlan *plan, const SparseMatrix M[], PetscScalar *values, cudaStream_t stream)
 {
   PetscFunctionBegin;
   AIJTCUCallKernels(SparsePlanFill(plan, M, values, stream));
@@ -82,12 +82,12 @@ static PetscErrorCode AIJTCUFillFirstOnStream(AIJTCUParallel *s, int64_t rows, c
     PetscScalar *values = s->of[WITH_AT] ? s->between : s->values;
 
     PetscCall(AIJTCUToDevice(s->B.values + s->own, s->gather.in, sizeof(PetscScalar) * (size_t)s->gather.received, stream));
-    PetscCall(AIJTCUMultiply(&s->plan[WITH_B], M, values, stream));
+    PetscCall(AIJTCUFillProduct(&s->plan[WITH_B], M, values, stream));
     M[0] = AIJTCUOwnRows(s, rows);
     M[1] = AIJTCUOfProduct(&s->plan[WITH_B].result, values);
   }
   if (s->of[WITH_AT]) {
-    PetscCall(AIJTCUMultiply(&s->plan[WITH_AT], M, s->parts.values, stream));
+    PetscCall(AIJTCUFillProduct(&s->plan[WITH_AT], M, s->parts.values, stream));
     if (s->scatter.sent) PetscCall(AIJTCUSparseBring(s->scatter.out, s->parts.values + s->kept,
                                                      sizeof(PetscScalar) * (size_t)s->scatter.sent, stream));
   }
@@ -100,7 +100,7 @@ static PetscErrorCode AIJTCUFillSumsOnStream(AIJTCUParallel *s, cudaStream_t str
 
   PetscFunctionBegin;
   PetscCall(AIJTCUToDevice(s->parts.values + s->kept, s->scatter.in, sizeof(PetscScalar) * (size_t)s->scatter.received, stream));
-  PetscCall(AIJTCUMultiply(&s->plan[SUMS], M, s->values, stream));
+  PetscCall(AIJTCUFillProduct(&s->plan[SUMS], M, s->values, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,7 +1,7 @@
 /*
    The plan of a product of parallel matrices: all patterns, and the memory for values.
 */
-#include "parallel.h"
+#include "parallelplan.h"
 #include "../upstream/upstream.h"
 
 #if AIJTCU_HAVE_DEVICE_REAL && AIJTCU_HAVE_HALO
@@ -18,8 +18,8 @@ static PetscErrorCode AIJTCUTake(int64_t n, size_t size, cudaStream_t stream, vo
 }
 
 /* Memory for values may have to be larger than for the pattern */
-static PetscErrorCode AIJTCURowsCreate(int64_t nrows, int64_t ncols, int64_t nnz, int64_t nvalues, cudaStream_t stream, AIJTCURows *r,
-                                       HrpbError *err)
+static PetscErrorCode AIJTCURowsCreate(int64_t nrows, int64_t ncols, int64_t nnz, int64_t nvalues, cudaStream_t stream,
+                                       AIJTCUDeviceRows *r, HrpbError *err)
 {
   PetscFunctionBegin;
   if (nnz > PETSC_INT_MAX || ncols > PETSC_INT_MAX) *err = HRPB_ERR_OVERFLOW;
@@ -40,7 +40,7 @@ static PetscErrorCode AIJTCUGive(void *p, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCURowsDestroy(AIJTCURows *r, cudaStream_t stream)
+static PetscErrorCode AIJTCURowsDestroy(AIJTCUDeviceRows *r, cudaStream_t stream)
 {
   PetscFunctionBegin;
   PetscCall(AIJTCUGive(&r->rowptr, stream));
@@ -263,7 +263,7 @@ static PetscErrorCode AIJTCUSelectOnStream(AIJTCUParallel *s, PetscInt own, cuda
   PetscCall(PetscCalloc1(own + 2, &rowptr));
   PetscCall(PetscMalloc2(own + n, &colidx, own + n, &ones));
   for (PetscInt r = 0; r < n; r++) rowptr[s->scattered.rows[r] + 2]++;
-  for (PetscInt r = 0; r < own; r++) rowptr[r + 2] += rowptr[r + 1] + 1; /* where row r ends. rowptr[r + 1] runs there */
+  for (PetscInt r = 0; r < own; r++) rowptr[r + 2] += rowptr[r + 1] + 1; /* where r ends. rowptr[r + 1] runs there */
   for (PetscInt r = 0; r < own; r++) colidx[rowptr[r + 1]++] = r;
   for (PetscInt r = 0; r < n; r++) colidx[rowptr[s->scattered.rows[r] + 1]++] = own + r;
   for (PetscInt e = 0; e < own + n; e++) ones[e] = 1;

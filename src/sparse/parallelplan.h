@@ -1,5 +1,5 @@
 /*
-   What the files of parallel products share: the plan of one.
+   The plan of a product of parallel matrices.
 */
 #pragma once
 
@@ -12,7 +12,7 @@ typedef struct {
   int64_t      nrows, ncols, nnz;
   HrpbInt     *rowptr, *colidx;
   PetscScalar *values;
-} AIJTCURows;
+} AIJTCUDeviceRows;
 
 enum {
   WITH_B,  /* A B */
@@ -27,18 +27,18 @@ typedef struct {
   PetscScalar     *between; /* values of A P */
   AIJTCUPatternKey key[2];
   HrpbInt         *zeros; /* row pointers of a block without entries */
-  AIJTCURows       A, B;  /* the operands */
+  AIJTCUDeviceRows A, B;  /* the operands */
   int64_t          own;   /* entries of B in its own rows */
 
-  AIJTCUGhosts   gathered;
-  AIJTCUShipment gather;
-  HrpbInt       *map; /* entries of B that are sent, */
-  PetscScalar   *out; /* and their values */
+  AIJTCUGhostRows gathered;
+  AIJTCUShipment  gather;
+  HrpbInt        *map; /* entries of B that are sent, */
+  PetscScalar    *out; /* and their values */
 
-  AIJTCUGhosts   scattered;
-  AIJTCUShipment scatter;
-  AIJTCURows     parts, select;
-  int64_t        kept; /* entries of `parts` that this process makes */
+  AIJTCUGhostRows  scattered;
+  AIJTCUShipment   scatter;
+  AIJTCUDeviceRows parts, select;
+  int64_t          kept; /* entries of `parts` that this process makes */
 
   AIJTCUGhostColumns columns; /* of the result */
   HrpbInt           *rowptr[2];
@@ -50,7 +50,7 @@ static inline const SparseProduct *AIJTCUResult(const AIJTCUParallel *s)
   return &s->plan[s->of[SUMS] ? SUMS : WITH_B].result;
 }
 
-static inline SparseMatrix AIJTCUOfRows(const AIJTCURows *r)
+static inline SparseMatrix AIJTCUOfRows(const AIJTCUDeviceRows *r)
 {
   return (SparseMatrix){r->nrows, r->ncols, r->nnz, r->rowptr, r->colidx, r->values};
 }
