@@ -5,8 +5,8 @@
    which lies where the blocks are. NULL stands for ones. A coefficient of zero leaves its term out. The term is not
    read then, so a NaN in it goes nowhere. So a column whose coefficients are zero stands still.
 
-   Of complex numbers X^T stands for the conjugate transpose, and so does a product of columns: x y is the sum of conj(x)
-   y. Symmetric is then Hermitian. That is so but for scale(), whose transpose conjugates nothing.
+   Of complex numbers X^T stands for the conjugate transpose, and so does a product of columns: x y is the sum of
+   conj(x) y. Symmetric is then Hermitian. That is so but for scale(), whose transpose conjugates nothing.
 
    There is one table of these functions for the host and one for a device. On a device all arrays are there, work goes
    to a stream, and a function waits for nothing. Sums have a fixed order. It depends on n alone, so a column has the
@@ -101,7 +101,7 @@ typedef enum {
   BLOCK_MULTIPLY,         /* x y */
   BLOCK_DIVIDE,           /* x / y, or zero where y is zero */
   BLOCK_CONJUGATE_DIVIDE, /* conj(x) / y, or zero where y is zero */
-  BLOCK_SAME_SIGN,        /* x where it has the sign of y, else zero. Of complex numbers: where real parts do not differ in sign */
+  BLOCK_SAME_SIGN,        /* x where it has the sign of y, else zero. For complex numbers that of the real part */
   BLOCK_NUMBER            /* x where it is a number, else zero */
 } BlockScalarOp;
 

@@ -8,8 +8,8 @@
    column-major block of n complex rows with leading dimension ld is a real one of 2n rows with leading dimension 2 ld,
    and the real product makes the complex one: a x - b y and b x + a y for each entry and x + iy.
 
-   The real matrix has four entries for each. Those of row 2i begin at 4 (rowptr[i] - rowptr[0]), and those of row 2i + 1
-   follow. Columns ascend where those of the complex matrix do. Its transpose is the real matrix of the conjugate
+   The real matrix has four entries for each. Those of row 2i begin at 4 (rowptr[i] - rowptr[0]), and those of row
+   2i + 1 follow. Columns ascend where those of the complex matrix do. Its transpose is the real matrix of the conjugate
    transpose.
 */
 #pragma once

@@ -100,8 +100,8 @@ HrpbError SparseSplitColumns(const SparseMatrix *C, int64_t own, const HrpbInt *
 HrpbError SparseSplitValues(const SparseMatrix *C, const HrpbInt *rowptr_d, const HrpbInt *rowptr_o, HrpbScalar *values_d, HrpbScalar *values_o, HrpbStream stream);
 
 /*
-   Whether a matrix with these row pointers and columns has all entries of X: HRPB_ERR_UNSUPPORTED if it lacks one. Waits
-   for the device
+   Whether a matrix with these row pointers and columns has all entries of X: HRPB_ERR_UNSUPPORTED if it lacks one.
+   Waits for the device
 */
 HrpbError SparseIsSubset(const SparseMatrix *X, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream);
 /* values += a X, where values are those of such a matrix. Entries that it lacks are left out */

@@ -1,7 +1,8 @@
 /*
    KSPBCGS for a block: each column as in KSPSolve_BCGS().
 
-   (x, y) is the sum of x conj(y), as in PETSc. One copy of the scalars of an iteration to the host serves all tests. A column that breaks down has steps of zero.
+   (x, y) is the sum of x conj(y), as in PETSc. One copy of the scalars of an iteration to the host serves all tests. A
+   column that breaks down has steps of zero.
 */
 #include "blockksp.h"
 

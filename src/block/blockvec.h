@@ -75,7 +75,8 @@ static inline PetscReal AIJTCUSquareOf(PetscScalar x)
 
 /*
    Square matrices of N rows are N arrays of scalars, each column after the other. A context combines where kernels of
-   ours do it, which also multiply with a diagonal: on a device, for few columns of real numbers in double. Else the BLAS does it
+   ours do it, which also multiply with a diagonal: on a device, for few columns of real numbers in double. Else the
+   BLAS does it
 */
 PETSC_EXTERN PetscBool      AIJTCUBlockCtxCombines(AIJTCUBlockCtx);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockGram(AIJTCUBlockCtx, BlockGramKind, Mat, Mat, Vec, PetscBool, PetscScalar *);

@@ -19,7 +19,7 @@
 
 enum {
   PARTS     = sizeof(PetscScalar) / sizeof(PetscReal), /* of a number: rows are moved as those of real ones */
-  WIDTHS    = 2,                                       /* a method that narrows its block, and comes back to the full width, uses two */
+  WIDTHS    = 2,                                       /* one that narrows its block comes back to the full width */
   TRIANGLES = 2
 };
 

@@ -388,8 +388,8 @@ static PetscErrorCode AIJTCUMGInverseIsAccurate(Mat A, Mat inverse, PetscBool *i
 }
 
 /*
-   The coarse solve of the identity, as a sparse matrix, for products with blocks of a type. NULL if the solve fails, or if
-   digits are lost
+   The coarse solve of the identity, as a sparse matrix, for products with blocks of a type. NULL if the solve fails, or
+   if digits are lost
 */
 static PetscErrorCode AIJTCUMGCoarseSolveIdentity(KSP ksp, Mat A, MatType type, MatType dense, Mat *coarse)
 {

@@ -9,7 +9,8 @@
    b + A x, its restriction is the coarser b, and no pass is needed but those of smoothers.
 
    The plain case alone is here: one process; chebyshev of the first kind, without norms, with the diagonal; transfers
-   that are sparse matrices; a coarse solve that is a matrix. Bounds and numbers of steps are those of PETSc's smoothers.
+   that are sparse matrices; a coarse solve that is a matrix. Bounds and numbers of steps are those of PETSc's
+   smoothers.
 */
 #include "blockvec.h"
 

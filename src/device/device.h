@@ -10,7 +10,7 @@
 PETSC_INTERN PetscErrorCode AIJTCUHostGetCSR(Mat, const PetscInt **, const PetscInt **);
 PETSC_INTERN PetscErrorCode AIJTCUHostRestoreCSR(Mat, const PetscInt **, const PetscInt **);
 
-/* The real matrix that a matrix is to kernels, on the device: with the offsets of all rows, and the stream for work on it */
+/* The real matrix that a matrix is to kernels, on the device, with the offsets of all rows, and a stream for it */
 typedef struct {
   int64_t             nrows, ncols;
   const HrpbInt      *rowptr, *colidx;

@@ -98,10 +98,10 @@ static PetscBool AIJTCURitzIsNaN(PetscInt n, const PetscScalar *x)
 }
 
 /*
-   Eigenvalues of the tridiagonal matrix with diagonal d and r->beside, in d, and the first k eigenvectors in r->vectors:
-   by twisted factorizations (Parlett, Dhillon, Linear Algebra Appl. 267, 1997), all at once, so that divisions do not
-   wait for each other. Then they are made orthonormal. There is no care for eigenvalues that are very close. So good
-   says whether residuals are rounding, and the vectors were independent. If not, nothing has changed
+   Eigenvalues of the tridiagonal matrix with diagonal d and r->beside, in d, and the first k eigenvectors in
+   r->vectors: by twisted factorizations (Parlett, Dhillon, Linear Algebra Appl. 267, 1997), all at once, so that
+   divisions do not wait for each other. Then they are made orthonormal. There is no care for eigenvalues that are very
+   close. So good says whether residuals are rounding, and the vectors were independent. If not, nothing has changed
 */
 static PetscErrorCode AIJTCURitzTwisted(AIJTCURitz r, PetscInt n, PetscReal *d, PetscInt k, PetscBool *good)
 {

@@ -37,8 +37,8 @@ struct _n_AIJTCUPlan {
 };
 
 /*
-   workorder.c. An operation asks for a path when it is set up, and for a work order each time it runs. The path stays as
-   decided. What follows from the path is that of the matrix and the options at the time of the run. Where bricks
+   workorder.c. An operation asks for a path when it is set up, and for a work order each time it runs. The path stays
+   as decided. What follows from the path is that of the matrix and the options at the time of the run. Where bricks
    cannot be had, the operation asks for the CSR path (product.c).
 
    AIJTCUPlanDecide()   writes path and reason into the ask; fetches the facts that they need
@@ -116,8 +116,9 @@ PETSC_INTERN PetscErrorCode AIJTCUTransposeUpdate(Mat, AIJTCUPlan *, PetscBool *
 
 #if AIJTCU_HAVE_DEVICE
 /*
-   vectorproduct.c. A product with one vector, or with the transpose, for who launches it himself: its order has all but the vectors. It
-   is current until the matrix changes, or what is made of it. An order that adds takes what one without does
+   vectorproduct.c. A product with one vector, or with the transpose, for who launches it himself: its order has all but
+   the vectors. It is current until the matrix changes, or what is made of it. An order that adds takes what one without
+   does
 */
 typedef struct {
   Mat              mat; /* not a reference */

@@ -296,7 +296,7 @@ static void AIJTCUPlanMatrix(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *d, P
     order->need = AIJTCU_CSR_NOTHING;
   } else if (d->kernel->op == SPMM_OP_VECTOR) {
     m->vector = &plan->vector.plan;
-    if (AIJTCU_PARTS > 1) { /* the real matrix has more than twice the bytes, which is what such a product takes time for */
+    if (AIJTCU_PARTS > 1) { /* the real matrix has more than twice the bytes, which take the time */
       m->nrows      = A->rmap->n;
       m->ncols      = A->cmap->n;
       order->need   = AIJTCU_CSR_ITSELF;
@@ -309,8 +309,8 @@ static void AIJTCUPlanMatrix(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *d, P
 }
 
 /*
-   How what is asked for is made, for the matrix and the options as they are now, with all that it takes. Without a kernel
-   the parent makes it, or another path does
+   How what is asked for is made, for the matrix and the options as they are now, with all that it takes. Without a
+   kernel the parent makes it, or another path does
 */
 PetscErrorCode AIJTCUPlanOrder(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *ask, AIJTCUWorkOrder *order)
 {

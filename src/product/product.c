@@ -2,9 +2,9 @@
    Our product C = A B of a sequential A with a dense B, or A^T B with an A that is eternally symmetric: its set-up, its
    symbolic and its numeric phase. On a device any A^T B is ours: a product with the transpose, which A's plan keeps.
 
-   workorder.c decides on the path, once when the product is set up. The numeric phase has an order made of it, with what
-   the path needs, and runs it. If bricks cannot be had, the CSR path takes their place. If that cannot be had either,
-   the parent makes the product. delegate.c has all other products.
+   workorder.c decides on the path, once when the product is set up. The numeric phase has an order made of it, with
+   what the path needs, and runs it. If bricks cannot be had, the CSR path takes their place. If that cannot be had
+   either, the parent makes the product. delegate.c has all other products.
 
    Callers such as SLEPc make, set up, run and clear a product at every call. So what can be kept hangs on A.
 */

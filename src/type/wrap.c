@@ -49,7 +49,7 @@ static PetscErrorCode MatAXPY_AIJTCU(Mat Y, PetscScalar a, Mat X, MatStructure s
   PetscCall(AIJTCUGetPlan(Y, &plan));
   if (str == SUBSET_NONZERO_PATTERN) PetscCall(AIJTCUAddSubset(Y, a, X, &done));
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
-  if (plan->id.kind == AIJTCU_KIND_MPI) PetscCall((*plan->id.parent.axpy)(Y, a, X, str)); /* it makes a matrix of Y's type */
+  if (plan->id.kind == AIJTCU_KIND_MPI) PetscCall((*plan->id.parent.axpy)(Y, a, X, str)); /* makes one of Y's type */
   else if (str == SUBSET_NONZERO_PATTERN) PetscCall(AIJTCUHostAddSubset(Y, a, X));
   else AIJTCUCallParent(X, MatAXPY_AIJTCU_Y(Y, a, X, str)); /* the parent compares the names of both */
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -50,8 +50,8 @@
 
    MatCreateGraph() of a matrix with blocks uses old values
 
-     MatCreateGraph_Simple_AIJ() reads a->a of a MATSEQAIJCUSPARSE, and of the diagonal block of a MATMPIAIJCUSPARSE. The
-     newest values may be on the device, as after MatScale().
+     MatCreateGraph_Simple_AIJ() reads a->a of a MATSEQAIJCUSPARSE, and of the diagonal block of a MATMPIAIJCUSPARSE.
+     The newest values may be on the device, as after MatScale().
 
        MatScale(A, 2);  // on the device
        MatCreateGraph(A, PETSC_FALSE, PETSC_FALSE, -1, 0, NULL, &G);  // has entries of the A of before
