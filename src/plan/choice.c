@@ -13,7 +13,6 @@
 enum {
   FEW_ENTRIES     = 8,    /* entries of a row, on average */
   MOST_LEVELS     = 4096, /* levels of the search for a reordering: some tenths of a second */
-  FEW_COLUMNS     = 4,    /* complex ones, with which the parent's product is not slow */
   UNSAID_PRODUCTS = 50    /* that are expected while nobody said how many */
 };
 
@@ -45,8 +44,7 @@ const char *const AIJTCUReasons[AIJTCU_NREASONS] = {
   [AIJTCU_REASON_BRICKS_FASTER]       = "bricks are faster",
   [AIJTCU_REASON_NO_CSR_KERNEL]       = "no kernel for the CSR path",
   [AIJTCU_REASON_ADDS]                = "it adds to the diagonal block's product",
-  [AIJTCU_REASON_ONE_COLUMN]          = "one column",
-  [AIJTCU_REASON_FEW_COLUMNS]         = "few columns of complex numbers"};
+  [AIJTCU_REASON_ONE_COLUMN]          = "one column"};
 
 /* What a question is about: an ask, or the time of an operation with N columns */
 typedef struct {
@@ -64,7 +62,7 @@ SpmmOperands AIJTCUOperandsAsked(const AIJTCUAsk *a)
   return (SpmmOperands){.N = a->N, .K = a->K, .X.layout = a->X, .Y.layout = a->Y, .Y0.layout = a->Y, .update = a->update, .softmax = a->softmax};
 }
 
-/* Whether it is Y = A X with column-major operands. Other products are with the off-diagonal block of a parallel matrix */
+/* Whether it is Y = A X with column-major operands. Others are with the off-diagonal block of a parallel matrix */
 static PetscBool AIJTCUIsPlain(const AIJTCUAsk *a)
 {
   const SpmmOperands operands = AIJTCUOperandsAsked(a);
@@ -298,8 +296,8 @@ static void AIJTCUAddVariant(const HrpbParams *format, AIJTCUVariant variant[], 
 
 /*
    Ways to multiply among which tuning chooses, and their number; none where there is nothing to multiply. The model's
-   choice, a path, comes first, and is one of those to time. The others are the CSR path, the format that bricks would have, and
-   three formats more. For nearly all matrices one of these was within 5 % of the best of all formats
+   choice, a path, comes first, and is one of those to time. The others are the CSR path, the format that bricks would
+   have, and three formats more. For nearly all matrices one of these was within 5 % of the best of all formats
    (kernels/EXPERIMENTS.md). Once bricks have won they keep their format. Windows of several columns are for columns
    that run.
 
@@ -477,11 +475,6 @@ static void AIJTCUDecidePathByTime(const AIJTCUQuestion *q, AIJTCUDecision *d)
       AIJTCUTakePath(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_ONE_COLUMN);
       return;
     }
-  }
-  /* the real matrix has more than twice the bytes of the complex one */
-  if (f->parts && !f->transpose && q->op == SPMM_OP_PRODUCT && q->N < FEW_COLUMNS && !AIJTCUOrderIsForced(q->o)) {
-    AIJTCUTakePath(d, MAT_AIJTCU_PATH_CUSPARSE, AIJTCU_REASON_FEW_COLUMNS);
-    return;
   }
   if (tuned >= 0) {
     AIJTCUTakePath(d, f->tuned[tuned].choice.path, f->tuned[tuned].choice.reason);

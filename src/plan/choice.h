@@ -32,7 +32,6 @@ typedef enum {
   AIJTCU_REASON_NO_CSR_KERNEL,
   AIJTCU_REASON_ADDS,
   AIJTCU_REASON_ONE_COLUMN,
-  AIJTCU_REASON_FEW_COLUMNS,
   AIJTCU_NREASONS
 } AIJTCUReason;
 PETSC_EXTERN const char *const AIJTCUReasons[AIJTCU_NREASONS];
@@ -123,14 +122,12 @@ typedef struct {
   PetscBool device;    /* its parent type is one of a device */
   PetscBool bound;     /* it is bound to the host */
   PetscBool on_device; /* it is on a device now, and this library has kernels there */
-  PetscBool parts;     /* it is the real matrix of a complex one */
-  PetscBool transpose; /* of a matrix: the parent would add in another order each time */
 
   SpmmFacts   matrix;       /* its sizes, its survey, and the numbers of its CSR schedule and its plan for one vector */
   AIJTCUState survey_state; /* whether the survey in matrix is valid */
   AIJTCUState csr_state;    /* whether the numbers of the schedule in matrix are valid */
   AIJTCUState vector_state; /* the same for one vector. Refused for a matrix without entries, too */
-  AIJTCUState transpose_state; /* whether the transpose for that is there. The numbers are its own where it is asked for */
+  AIJTCUState transpose_state; /* whether its transpose is there. Numbers are the transpose's where that is asked for */
   PetscBool   panels_sought; /* whether the schedule has panels for sampled products, if there can be any */
 
   AIJTCUState order_state;

@@ -78,8 +78,6 @@ PetscErrorCode AIJTCUFactsGet(Mat A, const AIJTCUPlan *plan, const AIJTCUAsk *as
   f->device       = plan->id.device;
   f->bound        = (PetscBool)(place == AIJTCU_PLACE_BOUND);
   f->on_device    = (PetscBool)(place == AIJTCU_PLACE_DEVICE && !ask->host);
-  f->parts        = (PetscBool)(AIJTCU_PARTS > 1);
-  f->transpose    = plan->is_transpose;
   f->matrix.nrows = AIJTCU_PARTS * (int64_t)A->rmap->n;
   f->matrix.ncols = AIJTCU_PARTS * (int64_t)A->cmap->n;
   if (AIJTCUSurveyServes(&plan->survey, f->on_device)) {
