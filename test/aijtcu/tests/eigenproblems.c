@@ -358,15 +358,10 @@ int main(int argc, char **args)
   testset:
     output_file: output/empty.out
 
+    # SLEPc's solver ends some in errors, and leaves an EPS with its matrices. So it does without a library of ours
     test:
       suffix: problems
-      args: -unit {{1 1e-14}}
-
-    # SLEPc's solver ends in errors in Pa, and with a large mass, and leaves an EPS with its matrices. So it does without
-    # a library of ours
-    test:
-      suffix: heavy
-      args: -unit {{1 1e-14}} -mass 7850 -malloc_dump 0 -checkfunctionlist 0
+      args: -unit {{1 1e-14}} -mass {{1 7850}} -malloc_dump 0 -checkfunctionlist 0
 
     test:
       suffix: pascal
@@ -380,7 +375,7 @@ int main(int argc, char **args)
     test: # ours leaves nothing
       suffix: alone
       nsize: {{1 2}}
-      args: -unit 2.1e11 -mass {{1 7850}} -beside 0
+      args: -unit {{1 1e-14 2.1e11}} -mass {{1 7850}} -beside 0
 
     test:
       suffix: four
