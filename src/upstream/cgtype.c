@@ -31,20 +31,11 @@ static PetscErrorCode AIJTCUCGTypeFits(KSP ksp, PetscBool *fits)
 /* Whether a KSP of type cg takes the matrix as Hermitian. No where that is not known */
 PetscErrorCode AIJTCUCGIsHermitian(KSP ksp, PetscBool *hermitian)
 {
-  static PetscBool asked, fits;
+  static AIJTCUKSPTrial trial;
+  PetscBool             fits;
 
   PetscFunctionBegin;
-  if (!asked) {
-    PetscErrorCode ierr, destroyed;
-    KSP            trial;
-
-    PetscCall(KSPCreate(PETSC_COMM_SELF, &trial));
-    ierr      = AIJTCUCGTypeFits(trial, &fits);
-    destroyed = KSPDestroy(&trial);
-    PetscCall(ierr);
-    PetscCall(destroyed);
-    asked = PETSC_TRUE;
-  }
+  PetscCall(AIJTCUKSPFits(AIJTCUCGTypeFits, &trial, &fits));
   *hermitian = (PetscBool)(fits && *(const KSPCGType *)ksp->data == KSP_CG_HERMITIAN);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -49,22 +49,11 @@ static PetscErrorCode AIJTCUChebyshevFits(KSP ksp, PetscBool *fits)
 PetscErrorCode AIJTCUChebyshevGet(KSP ksp, AIJTCUChebyshev *c, PetscBool *known)
 {
   const AIJTCUChebyshevData *data = (const AIJTCUChebyshevData *)ksp->data;
-  static PetscBool           asked, fits;
+  static AIJTCUKSPTrial      trial;
 
   PetscFunctionBegin;
-  if (!asked) {
-    PetscErrorCode ierr, destroyed;
-    KSP            trial;
-
-    PetscCall(KSPCreate(PETSC_COMM_SELF, &trial));
-    ierr      = AIJTCUChebyshevFits(trial, &fits);
-    destroyed = KSPDestroy(&trial);
-    PetscCall(ierr);
-    PetscCall(destroyed);
-    asked = PETSC_TRUE;
-  }
-  *known = fits;
-  if (!fits) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUKSPFits(AIJTCUChebyshevFits, &trial, known));
+  if (!*known) PetscFunctionReturn(PETSC_SUCCESS);
   c->emin  = data->emin;
   c->emax  = data->emax;
   c->kind  = data->chebykind;

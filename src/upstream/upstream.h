@@ -65,6 +65,12 @@ PETSC_INTERN PetscErrorCode AIJTCUGetBlockDiagonal(Mat, Mat *);
 PETSC_INTERN PetscErrorCode AIJTCUGetVBlockDiagonal(Mat, Mat *);
 
 #if AIJTCU_HAVE_BLOCK
+/* kspfits.c */
+typedef struct {
+  PetscBool asked, fits;
+} AIJTCUKSPTrial;
+PETSC_INTERN PetscErrorCode AIJTCUKSPFits(PetscErrorCode (*)(KSP, PetscBool *), AIJTCUKSPTrial *, PetscBool *);
+
 /* chebyshevbounds.c */
 typedef struct { /* what KSPCHEBYSHEV works with */
   PetscReal        emin, emax;
