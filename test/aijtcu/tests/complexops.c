@@ -3,26 +3,9 @@ Prints on error only. -m, -n, -widths, -dense_type, -expect (tcu|csr): the path 
 
 #include "arrays.h"
 #include "bits.h"
+#include "numbers.h"
 #include "paths.h"
 #include <petscaijtcu.h>
-
-static PetscInt Hash(PetscInt a, PetscInt b, PetscInt c)
-{
-  PetscInt64 x = 1 + 7919 * (PetscInt64)a + 104729 * (PetscInt64)b + 1299709 * (PetscInt64)c;
-
-  x ^= x >> 13;
-  x = (x * 1103515245 + 12345) & 0x7fffffff;
-  x ^= x >> 7;
-  x = (x * 69069 + 1) & 0x7fffffff;
-  return (PetscInt)(x >> 3);
-}
-
-static PetscScalar Number(PetscInt a, PetscInt b, PetscInt c)
-{
-  const PetscReal re = (PetscReal)(Hash(a, b, c) % 2000003) / (PetscReal)1000001 - 1, im = (PetscReal)(Hash(a, b, c + 1001) % 2000003) / (PetscReal)1000001 - 1;
-
-  return PetscCMPLX(re, im);
-}
 
 /* Matrices: any, complex symmetric (A^T = A), Hermitian (A^H = A). Entries are functions of global indices */
 typedef enum {
@@ -34,9 +17,9 @@ static const char *const Kinds[] = {"any", "symmetric", "Hermitian"};
 
 static PetscScalar Entry(Kind kind, PetscInt i, PetscInt j, PetscInt seed)
 {
-  const PetscScalar below = Number(PetscMax(i, j), PetscMin(i, j), seed);
+  const PetscScalar below = Scalar(PetscMax(i, j), PetscMin(i, j), seed);
 
-  if (kind == KIND_ANY) return Number(i, j, seed);
+  if (kind == KIND_ANY) return Scalar(i, j, seed);
   if (kind == KIND_SYMMETRIC || i > j) return below;
   return i < j ? PetscConj(below) : (PetscScalar)PetscRealPart(below);
 }
@@ -97,7 +80,7 @@ static PetscErrorCode CreateDense(Mat A, PetscBool right, PetscInt N, PetscInt s
   PetscCall(MatDenseGetLDA(*B, &ld));
   PetscCall(MatDenseGetArrayWrite(*B, &b));
   for (PetscInt j = 0; j < N; j++) {
-    for (PetscInt i = first; i < end; i++) b[i - first + j * ld] = special && Hash(i, j, 9) % 41 == 0 ? specials[Hash(i, j, 10) % 5] : Number(i, j, seed);
+    for (PetscInt i = first; i < end; i++) b[i - first + j * ld] = special && Hash(i, j, 9) % 41 == 0 ? specials[Hash(i, j, 10) % 5] : Scalar(i, j, seed);
   }
   PetscCall(MatDenseRestoreArrayWrite(*B, &b));
   PetscCall(MatAssemblyBegin(*B, MAT_FINAL_ASSEMBLY));
@@ -206,7 +189,7 @@ static PetscErrorCode FillVec(Vec x, PetscInt seed)
   PetscFunctionBegin;
   PetscCall(VecGetOwnershipRange(x, &first, &end));
   PetscCall(VecGetArrayWrite(x, &a));
-  for (PetscInt i = first; i < end; i++) a[i - first] = Number(i, 0, seed);
+  for (PetscInt i = first; i < end; i++) a[i - first] = Scalar(i, 0, seed);
   PetscCall(VecRestoreArrayWrite(x, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

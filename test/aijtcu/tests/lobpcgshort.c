@@ -3,6 +3,7 @@ static char help[] = "LOBPCG with whole blocks where a process is short of memor
 -short none -unlike: LAPACK gives the last process other vectors, which are as good. The solve must end with an error on all processes.\n\n";
 
 #define _GNU_SOURCE /* RTLD_NEXT */
+#include "chain.h"
 #include <petscaijtcu.h>
 #include <slepceps.h>
 #include "interpose.h"
@@ -64,27 +65,6 @@ PETSC_EXTERN void dormtr_(const char *side, const char *uplo, const char *trans,
   if (!next) *(void **)&next = dlsym(RTLD_NEXT, "dormtr_");
   (*next)(side, uplo, trans, m, n, A, lda, tau, C, ldc, work, lwork, info);
   for (int i = 0; i < *m && unlike; i++) C[i] = -C[i];
-}
-
-static PetscErrorCode Create(MatType type, Mat *A)
-{
-  PetscInt first, end;
-
-  PetscFunctionBegin;
-  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
-  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, ROWS, ROWS));
-  PetscCall(MatSetType(*A, type));
-  PetscCall(MatSetOption(*A, MAT_SYMMETRIC, PETSC_TRUE));
-  PetscCall(MatSetUp(*A));
-  PetscCall(MatGetOwnershipRange(*A, &first, &end));
-  for (PetscInt i = first; i < end; i++) {
-    if (i > 0) PetscCall(MatSetValue(*A, i, i - 1, -1, INSERT_VALUES));
-    if (i < ROWS - 1) PetscCall(MatSetValue(*A, i, i + 1, -1, INSERT_VALUES));
-    PetscCall(MatSetValue(*A, i, i, 2 + (PetscReal)(i % 30), INSERT_VALUES));
-  }
-  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Solve, with the log of EPS in a file. ierr is what EPSSolve() returns, value the first eigenvalue */
@@ -165,8 +145,8 @@ int main(int argc, char **args)
   PetscCall(PetscOptionsGetEList(NULL, NULL, "-short", shorts, PETSC_STATIC_ARRAY_LENGTH(shorts), &which, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-unlike", &all_unlike, NULL));
   if (!SLEPC_VERSION_LT(3, 26, 0)) { /* ours is there */
-    PetscCall(Create(MATAIJTCU, &A));
-    PetscCall(Create(MATAIJ, &theirs));
+    PetscCall(CreateChain(MATAIJTCU, ROWS, 30, 1, &A));
+    PetscCall(CreateChain(MATAIJ, ROWS, 30, 1, &theirs));
     PetscCall(Solve(theirs, "auto", &ierr, &expected));
     if (ierr || expected <= 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "SLEPc does not solve it\n"));
     PetscCall(Solve(A, "always", &ierr, &value)); /* what is made once is made now */

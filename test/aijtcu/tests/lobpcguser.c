@@ -1,5 +1,6 @@
 static char help[] = "What a user sees of LOBPCG with whole blocks is what SLEPc's own gives: tests, monitors, counts, reasons, initial spaces, further solves. Prints on error only.\n\n";
 
+#include "chain.h"
 #include <petscaijtcu.h>
 #include <slepceps.h>
 
@@ -62,27 +63,6 @@ static PetscErrorCode Stopping(EPS eps, PetscInt its, PetscInt most, PetscInt nc
   PetscFunctionBegin;
   PetscCall(EPSStoppingBasic(eps, its, most, nconv, nev, reason, ctx));
   if (*reason == EPS_CONVERGED_ITERATING && its >= 30) *reason = EPS_CONVERGED_USER;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Create(MatType type, Mat *A)
-{
-  PetscInt first, end;
-
-  PetscFunctionBegin;
-  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
-  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, ROWS, ROWS));
-  PetscCall(MatSetType(*A, type));
-  PetscCall(MatSetOption(*A, MAT_SYMMETRIC, PETSC_TRUE));
-  PetscCall(MatSetUp(*A));
-  PetscCall(MatGetOwnershipRange(*A, &first, &end));
-  for (PetscInt i = first; i < end; i++) {
-    if (i > 0) PetscCall(MatSetValue(*A, i, i - 1, -1, INSERT_VALUES));
-    if (i < ROWS - 1) PetscCall(MatSetValue(*A, i, i + 1, -1, INSERT_VALUES));
-    PetscCall(MatSetValue(*A, i, i, 2 + (PetscReal)(i % 5) / 5, INSERT_VALUES));
-  }
-  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -289,7 +269,7 @@ static PetscErrorCode TestOthers(Mat A)
   Told theirs, others;
 
   PetscFunctionBegin;
-  PetscCall(Create(MATAIJ, &B));
+  PetscCall(CreateChain(MATAIJ, ROWS, 5, 5, &B));
   PetscCall(Solve(B, "off", &cases[1], &theirs));
   PetscCall(Solve(B, "always", &cases[1], &others));
   PetscCall(Check("another type", "not SLEPc's solve", (PetscBool)!memcmp(&theirs, &others, sizeof(theirs))));
@@ -307,7 +287,7 @@ int main(int argc, char **args)
   PetscFunctionBeginUser;
   PetscCall(SlepcInitialize(&argc, &args, NULL, help));
   PetscCall(PetscDLLibraryRegister_petscaijtcu());
-  PetscCall(Create(MATAIJTCU, &A));
+  PetscCall(CreateChain(MATAIJTCU, ROWS, 5, 5, &A));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) PetscCall(Compare(A, &cases[k]));
   PetscCall(TestOthers(A));
   if (!SLEPC_VERSION_LT(3, 26, 0)) {

@@ -1,36 +1,6 @@
 static char help[] = "Products of parallel sparse matrices of a MATAIJTCU against those of MATAIJ, entry by entry. Prints on error only.\n\n";
 
-#include <petscaijtcu.h>
-
-/* Patterns: a band with empty rows; a few dense rows and columns; few entries; blocks of 3; blocks of 3 and far ones; none */
-typedef enum {
-  BAND,
-  CROSS,
-  FEW,
-  BLOCKS,
-  FAR,
-  NOTHING,
-  NPATTERNS
-} Pattern;
-static const char *const patterns[] = {"band", "cross", "few", "blocks", "far", "nothing"};
-
-static PetscBool Has(Pattern pattern, PetscInt i, PetscInt j)
-{
-  switch (pattern) {
-  case BAND:
-    return (PetscBool)(i % 5 && PetscAbs(i - j) <= 3);
-  case CROSS:
-    return (PetscBool)(i % 17 == 3 || j % 23 == 4 || i == j);
-  case FEW:
-    return (PetscBool)((i * 31 + j * 17) % 41 == 0);
-  case BLOCKS:
-    return (PetscBool)(PetscAbs(i / 3 - j / 3) <= 1);
-  case FAR:
-    return (PetscBool)(i / 3 == j / 3 || (i * 7) % 19 == j % 19);
-  default:
-    return PETSC_FALSE;
-  }
-}
+#include "sparsecase.h"
 
 /* How rows lie on processes: alike; none on the first; all on the last; more on each */
 typedef enum {
@@ -64,29 +34,6 @@ static PetscInt Local(PetscInt n, Layout layout)
   }
 }
 
-/* A number for an entry, which changes with the seed */
-static PetscScalar Value(PetscInt i, PetscInt j, PetscInt seed)
-{
-  return (PetscScalar)(((i * 7919 + j * 104729 + seed * 1299709) % 2001 - 1000) / (PetscReal)1000);
-}
-
-static PetscErrorCode SetValues(Mat A, Pattern pattern, PetscInt seed)
-{
-  PetscInt first, end, n;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetSize(A, NULL, &n));
-  PetscCall(MatGetOwnershipRange(A, &first, &end));
-  for (PetscInt i = first; i < end; i++) {
-    for (PetscInt j = 0; j < n; j++) {
-      if (Has(pattern, i, j)) PetscCall(MatSetValue(A, i, j, Value(i, j, seed), INSERT_VALUES));
-    }
-  }
-  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The dimensions of the operands: m and n, each with its layout */
 typedef struct {
   PetscInt n;
@@ -98,32 +45,7 @@ static PetscErrorCode Create(MatType type, Dimension rows, Dimension columns, Pa
   PetscFunctionBegin;
   PetscCall(MatCreate(PETSC_COMM_WORLD, A));
   PetscCall(MatSetSizes(*A, Local(rows.n, rows.layout), Local(columns.n, columns.layout), rows.n, columns.n));
-  PetscCall(MatSetType(*A, type));
-  PetscCall(MatSetOptionsPrefix(*A, "a_"));
-  PetscCall(MatSetFromOptions(*A));
-  PetscCall(SetValues(*A, pattern, 1));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-typedef struct {
-  const char *name;
-  Mat         ours[3], aij[3]; /* operands, in PETSc's order */
-  Pattern     pattern[3];
-  Layout      layout[2];
-  PetscInt    made; /* products that kernels of ours have made of C */
-} Case;
-
-/* Whether all processes say so; one complains if not */
-static PetscErrorCode Expect(const Case *c, PetscBool right, const char what[])
-{
-  PetscInt m, n;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &right, 1, MPI_C_BOOL, MPI_LAND, PETSC_COMM_WORLD));
-  PetscCall(MatGetSize(c->ours[0], &m, &n));
-  if (!right) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s of %s %" PetscInt_FMT " x %" PetscInt_FMT " and %s, layouts %d and %d: %s\n",
-                                    c->name, patterns[c->pattern[0]], m, n, patterns[c->pattern[1]],
-                                    (int)c->layout[0], (int)c->layout[1], what));
+  PetscCall(Finish(*A, type, pattern));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -160,45 +82,6 @@ static PetscErrorCode Same(const Case *c, Mat C, Mat R, PetscBool bits, const ch
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Symbolic(Mat operand[3], MatProductType type, Mat *C)
-{
-  PetscFunctionBegin;
-  PetscCall(MatProductCreate(operand[0], operand[1], operand[2], C));
-  PetscCall(MatProductSetType(*C, type));
-  PetscCall(MatProductSetFromOptions(*C));
-  PetscCall(MatProductSymbolic(*C));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Numeric(Case *c, Mat C)
-{
-  MatAIJTCUSparse set;
-  MatAIJTCUCounts counts;
-  VecType         vectors;
-  PetscBool       device;
-
-  PetscFunctionBegin;
-  PetscCall(MatProductNumeric(C));
-  PetscCall(MatAIJTCUGetSparse(c->ours[0], &set));
-  PetscCall(MatAIJTCUGetCounts(C, &counts));
-  PetscCall(MatGetVecType(c->ours[0], &vectors));
-  PetscCall(PetscStrcmp(vectors, VECCUDA, &device));
-  c->made += device && set != MAT_AIJTCU_SPARSE_CUSPARSE;
-  PetscCall(Expect(c, (PetscBool)(counts.sparse == c->made), "not made by the kernels that were set"));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode NewValues(Case *c, PetscInt seed)
-{
-  PetscFunctionBegin;
-  for (int i = 0; i < 3; i++) {
-    if (!c->ours[i] || (i && c->ours[i] == c->ours[0])) continue;
-    PetscCall(SetValues(c->ours[i], c->pattern[i], seed + i));
-    PetscCall(SetValues(c->aij[i], c->pattern[i], seed + i));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Entries that were not there, on some processes */
 static PetscErrorCode NewPattern(Mat A)
 {
@@ -224,8 +107,8 @@ static PetscErrorCode TestProduct(Case *c, MatProductType type)
   PetscFunctionBegin;
   c->name = MatProductTypes[type];
   c->made = 0;
-  PetscCall(Symbolic(c->ours, type, &C));
-  PetscCall(Symbolic(c->aij, type, &R));
+  PetscCall(Symbolic(c->ours, type, PETSC_FALSE, &C));
+  PetscCall(Symbolic(c->aij, type, PETSC_FALSE, &R));
   PetscCall(Numeric(c, C));
   PetscCall(MatProductNumeric(R));
   PetscCall(Same(c, C, R, PETSC_FALSE, "the first product"));
@@ -235,7 +118,7 @@ static PetscErrorCode TestProduct(Case *c, MatProductType type)
     PetscCall(MatProductNumeric(R));
     PetscCall(Same(c, C, R, PETSC_FALSE, "new values"));
   }
-  PetscCall(Symbolic(c->ours, type, &D));
+  PetscCall(Symbolic(c->ours, type, PETSC_FALSE, &D));
   PetscCall(MatProductNumeric(D));
   if (c->made) PetscCall(Same(c, C, D, PETSC_TRUE, "other bits the second time")); /* MATAIJ adds as messages come */
   PetscCall(MatScale(C, 2)); /* an operation where the newest values are, then one on the host */
@@ -246,7 +129,7 @@ static PetscErrorCode TestProduct(Case *c, MatProductType type)
   if (c->made) { /* another pattern, which MATAIJ does not look at */
     PetscCall(NewPattern(c->ours[0]));
     PetscCall(NewPattern(c->aij[0]));
-    PetscCall(Symbolic(c->aij, type, &R));
+    PetscCall(Symbolic(c->aij, type, PETSC_FALSE, &R));
     PetscCall(MatProductNumeric(R));
     PetscCall(Numeric(c, C));
     PetscCall(Same(c, C, R, PETSC_FALSE, "another pattern"));
@@ -372,12 +255,13 @@ static PetscErrorCode Test(Dimension m, Dimension n, Pattern square, Pattern oth
   PetscFunctionBegin;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(products); k++) {
     Mat  ours[3], aij[3];
-    Case c = {.layout = {m.layout, n.layout}};
+    Case c = {.name = NULL};
 
     for (int i = 0; i < 3; i++) {
       PetscCall(Create(MATMPIAIJTCU, rows[i], columns[i], pattern[i], &ours[i]));
       PetscCall(Create(MATMPIAIJ, rows[i], columns[i], pattern[i], &aij[i]));
     }
+    PetscCall(PetscSNPrintf(c.where, sizeof(c.where), ", layouts %d and %d", (int)m.layout, (int)n.layout));
     for (int i = 0; i < 2; i++) {
       const int operand = products[k].operand[i];
 

@@ -3,6 +3,7 @@ Prints on error only. -pattern, -m, -n, -dense_type, -expect (tcu|csr|cusparse):
 
 #include "bits.h"
 #include "arrays.h"
+#include "numbers.h"
 #include "paths.h"
 #include <petscaijtcu.h>
 #include <math.h>
@@ -30,25 +31,6 @@ typedef struct {
   PetscInt  avalues, bvalues;
 } Problem;
 
-static PetscInt Hash(PetscInt a, PetscInt b, PetscInt c)
-{
-  PetscInt64 x = 1 + 7919 * (PetscInt64)a + 104729 * (PetscInt64)b + 1299709 * (PetscInt64)c;
-
-  x ^= x >> 13;
-  x = (x * 1103515245 + 12345) & 0x7fffffff;
-  x ^= x >> 7;
-  x = (x * 69069 + 1) & 0x7fffffff;
-  return (PetscInt)(x >> 3);
-}
-static PetscReal Real(PetscInt a, PetscInt b, PetscInt c)
-{
-  return (PetscReal)(Hash(a, b, c) % 2000003) / (PetscReal)1000001 - 1;
-}
-/* A number, with an imaginary part of its own where scalars are complex */
-static PetscScalar Scalar(PetscInt a, PetscInt b, PetscInt c)
-{
-  return PetscCMPLX(Real(a, b, c), PetscDefined(USE_COMPLEX) ? Real(a, b, c + 1001) : 0);
-}
 static PetscScalar AEntry(const Problem *p, PetscInt i, PetscInt j)
 {
   PetscScalar v = Scalar(i, j, 1 + p->avalues);

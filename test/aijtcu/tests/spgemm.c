@@ -1,82 +1,13 @@
 static char help[] = "Products of sparse matrices of a MATAIJTCU against those of MATAIJ, entry by entry: patterns, values, bits. Prints on error only.\n\n";
 
-#include <petscaijtcu.h>
-
-/* Patterns: a band, whose every fifth row is empty; a few dense rows and columns; few entries; blocks of 3; none */
-typedef enum {
-  BAND,
-  CROSS,
-  FEW,
-  BLOCKS,
-  NOTHING,
-  NPATTERNS
-} Pattern;
-static const char *const patterns[] = {"band", "cross", "few", "blocks", "nothing"};
-
-static PetscBool Has(Pattern pattern, PetscInt i, PetscInt j)
-{
-  switch (pattern) {
-  case BAND:
-    return (PetscBool)(i % 5 && PetscAbs(i - j) <= 3);
-  case CROSS:
-    return (PetscBool)(i % 17 == 3 || j % 23 == 4 || i == j);
-  case FEW:
-    return (PetscBool)((i * 31 + j * 17) % 41 == 0);
-  case BLOCKS:
-    return (PetscBool)(PetscAbs(i / 3 - j / 3) <= 1);
-  default:
-    return PETSC_FALSE;
-  }
-}
-
-/* A number for an entry, which changes with the seed */
-static PetscScalar Value(PetscInt i, PetscInt j, PetscInt seed)
-{
-  return (PetscScalar)(((i * 7919 + j * 104729 + seed * 1299709) % 2001 - 1000) / (PetscReal)1000);
-}
-
-static PetscErrorCode SetValues(Mat A, Pattern pattern, PetscInt seed)
-{
-  PetscInt m, n;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetSize(A, &m, &n));
-  for (PetscInt i = 0; i < m; i++) {
-    for (PetscInt j = 0; j < n; j++) {
-      if (Has(pattern, i, j)) PetscCall(MatSetValue(A, i, j, Value(i, j, seed), INSERT_VALUES));
-    }
-  }
-  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+#include "sparsecase.h"
 
 static PetscErrorCode Create(MatType type, PetscInt m, PetscInt n, Pattern pattern, Mat *A)
 {
   PetscFunctionBegin;
   PetscCall(MatCreate(PETSC_COMM_SELF, A));
   PetscCall(MatSetSizes(*A, m, n, m, n));
-  PetscCall(MatSetType(*A, type));
-  PetscCall(MatSetOptionsPrefix(*A, "a_"));
-  PetscCall(MatSetFromOptions(*A));
-  PetscCall(SetValues(*A, pattern, 1));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-typedef struct {
-  const char *name;
-  Mat         ours[3], aij[3]; /* operands, in PETSc's order */
-  Pattern     pattern[3];
-  PetscInt    made; /* products that kernels of ours have made of C */
-} Case;
-
-static PetscErrorCode Complain(const Case *c, const char what[])
-{
-  PetscInt m, n;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetSize(c->ours[0], &m, &n));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s of %s %" PetscInt_FMT " x %" PetscInt_FMT " and %s: %s\n", c->name, patterns[c->pattern[0]], m, n, patterns[c->pattern[1]], what));
+  PetscCall(Finish(*A, type, pattern));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -95,13 +26,13 @@ static PetscErrorCode Same(const Case *c, Mat C, Mat R, PetscBool values, const 
   same = (PetscBool)(cn == rn);
   if (same) PetscCall(PetscArraycmp(ci, ri, rn + 1, &same));
   if (same) PetscCall(PetscArraycmp(cj, rj, ri[rn], &same));
-  if (!same) PetscCall(Complain(c, when));
+  PetscCall(Expect(c, same, when));
   if (same && values) {
     PetscCall(MatSeqAIJGetArrayRead(C, &cv));
     PetscCall(MatSeqAIJGetArrayRead(R, &rv));
     for (PetscInt k = 0; k < ri[rn]; k++) most = PetscMax(most, PetscAbsScalar(rv[k]));
     for (PetscInt k = 0; k < ri[rn] && same; k++) same = (PetscBool)(PetscAbsScalar(cv[k] - rv[k]) <= 1000 * PETSC_MACHINE_EPSILON * (most + 1));
-    if (!same) PetscCall(Complain(c, when));
+    PetscCall(Expect(c, same, when));
     PetscCall(MatSeqAIJRestoreArrayRead(C, &cv));
     PetscCall(MatSeqAIJRestoreArrayRead(R, &rv));
   }
@@ -123,47 +54,7 @@ static PetscErrorCode SameBits(const Case *c, Mat C, Mat D)
   PetscCall(PetscArraycmp(cv, dv, (size_t)info.nz_used, &same));
   PetscCall(MatSeqAIJRestoreArrayRead(C, &cv));
   PetscCall(MatSeqAIJRestoreArrayRead(D, &dv));
-  if (!same) PetscCall(Complain(c, "other bits the second time"));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Symbolic(Mat operand[3], MatProductType type, PetscBool structure, Mat *C)
-{
-  PetscFunctionBegin;
-  PetscCall(MatProductCreate(operand[0], operand[1], operand[2], C));
-  PetscCall(MatProductSetType(*C, type));
-  PetscCall(MatSetOption(*C, MAT_STRUCTURE_ONLY, structure));
-  PetscCall(MatProductSetFromOptions(*C));
-  PetscCall(MatProductSymbolic(*C));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Numeric(Case *c, Mat C)
-{
-  MatAIJTCUSparse set;
-  MatAIJTCUCounts counts;
-  VecType         vectors;
-  PetscBool       device;
-
-  PetscFunctionBegin;
-  PetscCall(MatProductNumeric(C));
-  PetscCall(MatAIJTCUGetSparse(c->ours[0], &set));
-  PetscCall(MatAIJTCUGetCounts(C, &counts));
-  PetscCall(MatGetVecType(c->ours[0], &vectors));
-  PetscCall(PetscStrcmp(vectors, VECCUDA, &device));
-  c->made += device && set != MAT_AIJTCU_SPARSE_CUSPARSE;
-  if (counts.sparse != c->made) PetscCall(Complain(c, "not made by the kernels that were set"));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode NewValues(Case *c, PetscInt seed)
-{
-  PetscFunctionBegin;
-  for (int i = 0; i < 3; i++) {
-    if (!c->ours[i] || (i && c->ours[i] == c->ours[0])) continue;
-    PetscCall(SetValues(c->ours[i], c->pattern[i], seed + i));
-    PetscCall(SetValues(c->aij[i], c->pattern[i], seed + i));
-  }
+  PetscCall(Expect(c, same, "other bits the second time"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
