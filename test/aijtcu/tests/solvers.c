@@ -1280,8 +1280,13 @@ int main(int argc, char **argv)
 
     test:
       suffix: parallel
-      nsize: {{2 3}separate output}
+      nsize: 2
       args: -table {{linear eigen}separate output} -mat_aijtcu_path tcu
+
+    test:
+      suffix: three
+      nsize: 3
+      args: -table linear -mat_aijtcu_path tcu
 
     test:
       suffix: cuda
