@@ -29,11 +29,11 @@ static const char usual[] = "elasticity,elasticity-permuted,dof8,dof8-permuted,t
                             "blockarrow,blockarrow-permuted,poisson7,poisson7-permuted,powerlaw,powerlaw-permuted,rmat,rmat-permuted,random,random-permuted";
 
 typedef struct {
-  char    **family, **file, **variant, **operation;
-  PetscInt  families, files, variants, operations, *N, Ns, most; /* the largest N */
-  PetscInt  first;                                               /* columns of the first product of a new pattern */
-  PetscReal scale, tolerance;                        /* scale; 0 to follow the machine */
-  PetscBool test, vector;                            /* -test_output, -vector */
+  char       **family, **file, **variant, **operation;
+  PetscInt     families, files, variants, operations, *N, Ns, most; /* the largest N */
+  PetscInt     first;                                               /* columns of the first product of a new pattern */
+  PetscReal    scale, tolerance;                                    /* scale; 0 to follow the machine */
+  PetscBool    test, vector;                                        /* -test_output, -vector */
   ExampleTable table;
 } Options;
 
@@ -58,7 +58,7 @@ static PetscErrorCode VariantCheck(const char name[], const Operations *operatio
 
   PetscFunctionBegin;
   PetscCall(VariantFind(name, &variant));
-  PetscCheck(operations->sampled || (!variant->rows && !variant->apart), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "-variants %s is for -operations sampled and fused", name);
+  PetscCheck(operations->sampled || !variant->apart, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "-variants %s is for -operations sampled and fused", name);
   PetscCheck(variant->precision != MAT_AIJTCU_PRECISION_TF32 || PetscDefined(USE_REAL_SINGLE), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "-variants %s needs a PETSc in single precision", name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -74,12 +74,12 @@ static PetscErrorCode GetOptions(Options *o)
   o->first     = 32;
   PetscCall(PetscOptionsHasName(NULL, NULL, "-f", &files));
   PetscOptionsBegin(PETSC_COMM_SELF, NULL, "Benchmark of sparse times dense matrix", NULL);
-  PetscCall(ExampleOptionsList(PetscOptionsObject, "-families", "Matrices to generate, a list: elasticity, dof8, tetra, stencil27, banded, blockarrow, poisson7, powerlaw, rmat, random, arrow, each with -permuted behind it for a random order; none by default where there is -f", files ? "" : usual, &o->families, &o->family));
+  PetscCall(ExampleOptionsList(PetscOptionsObject, "-families", "Matrices to generate, a list: elasticity, dof8, tetra, stencil27, banded, blockarrow, poisson7, powerlaw, rmat, random, arrow, layers of pruned networks (pruned1 to pruned99, blocks1 to blocks99: percent of the entries that are left), stand-ins for published graphs (examples/common/standin.c), each with -permuted behind it for a random order; none by default where there is -f", files ? "" : usual, &o->families, &o->family));
   PetscCall(ExampleOptionsList(PetscOptionsObject, "-f", "Files with matrices, a list (.mtx, .mtx.gz, PETSc binary); @FILE is a text file with one of them a line", "", &o->files, &o->file));
   PetscCall(ExampleOptionsReal(PetscOptionsObject, "-scale", "Rows of generated matrices by those of a full benchmark; default: 1 with a GPU, 0.001 without", &o->scale));
   PetscCall(ExampleOptionsNumbers(PetscOptionsObject, "-N", "Columns of the dense matrices, a list", "1,2,3,4,8,16,24,32,64,93,96,128,256", &o->Ns, &o->N));
   PetscCall(ExampleOptionsInt(PetscOptionsObject, "-first", "Columns of the first product of a new pattern; the most of -N where these are fewer", 1, &o->first));
-  PetscCall(ExampleOptionsList(PetscOptionsObject, "-variants", "What is compared with the parent type, a list: auto, csr, tcu (bricks), tcu8, tcu16 (bricks of 8 or 16 rows), reorder (bricks of the matrix in a better order), tune (path and format by timing a proxy; not by default), in single precision tf32; for sampled products rows (cuSPARSE with row-major operands, on a GPU) and apart (not multiplied in the same pass)", variants, &o->variants, &o->variant));
+  PetscCall(ExampleOptionsList(PetscOptionsObject, "-variants", "What is compared with the parent type, a list: auto, csr, tcu (bricks), tcu8, tcu16 (bricks of 8 or 16 rows), reorder (bricks of the matrix in a better order), tune (path and format by timing a proxy; not by default), in single precision tf32; dense (the matrix as a dense one, where that has 2^28 entries at most), rows (cuSPARSE with row-major operands, whose copies are not timed, on a GPU); for fused products apart (not multiplied in the same pass)", variants, &o->variants, &o->variant));
   PetscCall(ExampleOptionsList(PetscOptionsObject, "-operations", "What is timed, a list: product (C = A B), sampled (C = X B^T at the entries of A; the parent is cuSPARSE's), fused (the same times Z)", "product", &o->operations, &o->operation));
   PetscCall(ExampleOptionsReal(PetscOptionsObject, "-tolerance", "Largest |C - A B| / (|A| |B|) that is not an error; for tf32 it is 2e-3", &o->tolerance));
   PetscCall(ExampleOptionsTable(PetscOptionsObject, &o->table));
@@ -116,15 +116,15 @@ static PetscErrorCode DestroyOptions(Options *o)
 typedef struct {
   const Options    *o;
   const Operations *operations;
-  const Machine   *machine;
-  const char      *name;
-  PetscLogDouble   start;
-  GenerateCSR      csr;
-  Operand         *b, *c, *x, *z;
-  Reference        reference;
-  MatAIJTCUSynergy synergy; /* alpha and class */
-  PetscInt         n;
-  Subject         *subject; /* n subjects, the parent first */
+  const Machine    *machine;
+  const char       *name;
+  PetscLogDouble    start;
+  GenerateCSR       csr;
+  Operand          *b, *c, *x, *z;
+  Reference         reference;
+  MatAIJTCUSynergy  synergy; /* alpha and class */
+  PetscInt          n;
+  Subject          *subject; /* n subjects, the parent first */
 } Run;
 
 static PetscErrorCode Elapsed(const Run *r, PetscReal *seconds)
@@ -163,7 +163,11 @@ static PetscErrorCode SetOperands(const Run *r, Subject *s, PetscInt N, Mat X, M
 /* Whether a variant is one of this operation, on this machine */
 static PetscBool Applies(const Run *r, const Variant *variant)
 {
-  return (PetscBool)((!variant->rows || (r->operations == &SampledOperations && r->machine->device)) && (!variant->apart || r->operations == &FusedOperations));
+  const PetscBool product = (PetscBool)(r->operations == &ProductOperations);
+
+  if (variant->rows) return (PetscBool)(r->machine->device && (product || r->operations == &SampledOperations));
+  if (variant->dense) return (PetscBool)(product && VariantSuits(variant, &r->csr));
+  return (PetscBool)(!variant->apart || r->operations == &FusedOperations);
 }
 
 /* Make the matrix of each variant, and time its first product */
@@ -417,6 +421,10 @@ int main(int argc, char **args)
    test:
       suffix: families
       args: -test_output -scale 0.0005 -N 1,8,33 -variants auto,csr,tcu,tcu8,tcu16,tune
+
+   test: # stand-ins, beside the matrix as a dense one
+      suffix: standins
+      args: -test_output -scale 0.01 -N 1,9 -variants auto,dense,tcu -families arxiv-like,blocks20,pruned5-permuted
 
    test:
       suffix: files

@@ -14,6 +14,12 @@ static const PetscReal enough = 0.02; /* seconds to spend on one operation, repe
 static PetscErrorCode ProductBegin(Subject *s, Mat B)
 {
   PetscFunctionBegin;
+  if (s->variant && s->variant->rows) {
+    PetscCall(RowMajorCreate(s->csr, B, &s->rows));
+    PetscCall(RowMajorRun(s->rows));
+    PetscCall(RowMajorGet(s->rows, s->C));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(MatProductCreateWithMat(s->A, B, NULL, s->C));
   PetscCall(MatProductSetType(s->C, MATPRODUCT_AB));
   PetscCall(MatProductSetFromOptions(s->C));
@@ -26,7 +32,8 @@ static PetscErrorCode ProductNumeric(Subject *s, Mat B)
 {
   PetscFunctionBegin;
   (void)B; /* C holds a reference to it */
-  PetscCall(MatProductNumeric(s->C));
+  if (s->rows) PetscCall(RowMajorRun(s->rows));
+  else PetscCall(MatProductNumeric(s->C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -34,7 +41,8 @@ static PetscErrorCode ProductEnd(Subject *s, Mat B)
 {
   PetscFunctionBegin;
   (void)B;
-  PetscCall(MatProductClear(s->C));
+  if (s->rows) PetscCall(RowMajorDestroy(&s->rows));
+  else PetscCall(MatProductClear(s->C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

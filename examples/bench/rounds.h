@@ -3,6 +3,7 @@
 */
 #pragma once
 
+#include "rowmajor.h"
 #include "spread.h"
 #include "variant.h"
 
@@ -23,8 +24,10 @@ typedef struct {
   PetscInt         repeat;        /* how often the times were taken */
   PetscReal        error;
 
-  /* Of sampled products */
   const GenerateCSR *csr;
+  RowMajor           rows; /* what makes a product with row-major operands */
+
+  /* Of sampled products */
   Mat                X, Z;
   SampledWork        work;
 } Subject;

@@ -1,8 +1,12 @@
 #include "variant.h"
 
+/* Entries of the largest dense matrix: that of 16384 rows */
+#define MOST_DENSE ((PetscInt64)1 << 28)
+
 static const Variant variants[] = {
   {.name = "parent", .path = MAT_AIJTCU_PATH_CUSPARSE},
   {.name = "rows", .path = MAT_AIJTCU_PATH_CUSPARSE, .rows = PETSC_TRUE},
+  {.name = "dense", .path = MAT_AIJTCU_PATH_CUSPARSE, .dense = PETSC_TRUE},
   {.name = "auto", .ours = PETSC_TRUE},
   {.name = "apart", .ours = PETSC_TRUE, .apart = PETSC_TRUE},
   {.name = "csr", .ours = PETSC_TRUE, .path = MAT_AIJTCU_PATH_CSR},
@@ -11,8 +15,7 @@ static const Variant variants[] = {
   {.name = "tcu16", .ours = PETSC_TRUE, .path = MAT_AIJTCU_PATH_TCU, .brick_rows = 16},
   {.name = "reorder", .ours = PETSC_TRUE, .path = MAT_AIJTCU_PATH_TCU, .reorder = MAT_AIJTCU_REORDER_ALWAYS},
   {.name = "tf32", .ours = PETSC_TRUE, .precision = MAT_AIJTCU_PRECISION_TF32},
-  {.name = "tune", .ours = PETSC_TRUE, .tune = MAT_AIJTCU_TUNE_PROXY}
-};
+  {.name = "tune", .ours = PETSC_TRUE, .tune = MAT_AIJTCU_TUNE_PROXY}};
 
 PetscErrorCode VariantFind(const char name[], const Variant **variant)
 {
@@ -25,7 +28,13 @@ PetscErrorCode VariantFind(const char name[], const Variant **variant)
     *variant = &variants[k];
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-variants %s: must be auto, csr, tcu, tcu8, tcu16, reorder, tune, tf32, rows or apart", name);
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-variants %s: must be auto, csr, tcu, tcu8, tcu16, reorder, tune, tf32, dense, rows or apart", name);
+}
+
+/* Whether a variant is one for this matrix: a dense matrix must have room */
+PetscBool VariantSuits(const Variant *variant, const GenerateCSR *csr)
+{
+  return (PetscBool)(!variant->dense || (PetscInt64)csr->m * csr->n <= MOST_DENSE);
 }
 
 /*
@@ -36,7 +45,13 @@ PetscErrorCode VariantCreateMat(const Variant *variant, const GenerateCSR *csr, 
 {
   PetscFunctionBegin;
   PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, csr->m, csr->n, csr->i, csr->j, csr->a, A));
-  PetscCall(MatConvert(*A, variant->ours ? MATAIJTCU : parent, MAT_INPLACE_MATRIX, A));
+  if (variant->dense) {
+    PetscBool device;
+
+    PetscCall(PetscStrcmp(parent, MATSEQAIJCUSPARSE, &device));
+    PetscCall(MatConvert(*A, MATSEQDENSE, MAT_INPLACE_MATRIX, A));
+    if (device) PetscCall(MatConvert(*A, MATSEQDENSECUDA, MAT_INPLACE_MATRIX, A));
+  } else PetscCall(MatConvert(*A, variant->ours ? MATAIJTCU : parent, MAT_INPLACE_MATRIX, A));
   if (variant->ours) PetscCall(MatSetFromOptions(*A)); /* after the format */
   PetscCall(MatAIJTCUSetPath(*A, variant->path));
   PetscCall(MatAIJTCUSetPrecision(*A, variant->precision));

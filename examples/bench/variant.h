@@ -1,6 +1,6 @@
 /*
    The variants that are compared: PETSc's own product, and ours by every path, brick height and precision, reordered,
-   and tuned
+   and tuned; cuSPARSE with row-major operands, and the matrix dense
 */
 #pragma once
 
@@ -15,9 +15,11 @@ typedef struct {
   MatAIJTCUPrecision precision;
   MatAIJTCUReorder   reorder;
   MatAIJTCUTune      tune;
-  PetscBool          rows;  /* of sampled products: cuSPARSE with row-major operands */
+  PetscBool          dense; /* cuBLAS, or BLAS, with the matrix dense */
+  PetscBool          rows;  /* cuSPARSE with row-major operands */
   PetscBool          apart; /* of those that are multiplied: not in the same pass */
 } Variant;
 
 PETSC_INTERN PetscErrorCode VariantFind(const char[], const Variant **);
+PETSC_INTERN PetscBool      VariantSuits(const Variant *, const GenerateCSR *);
 PETSC_INTERN PetscErrorCode VariantCreateMat(const Variant *, const GenerateCSR *, MatType, Mat *);

@@ -15,7 +15,7 @@ enum {
   /* seeds of random numbers; no row of a matrix has a negative number */
   SEED_PERMUTATION = -1,
   SEED_CELL        = -2,
-  SEED_RANK        = -3
+  SEED_RANK        = -3 /* standin.c has -4 to -6 */
 };
 
 /* A random 64-bit number that depends on two numbers only (splitmix64), so every process makes the same */
@@ -177,7 +177,8 @@ static void Shuffle(PetscInt64 seed, PetscInt n, PetscInt p[])
   }
 }
 
-static PetscErrorCode Permutation(PetscInt64 seed, PetscInt n, PetscInt **p)
+/* The numbers from 0 to n - 1 in an order that a seed tells */
+PetscErrorCode GeneratePermutation(PetscInt64 seed, PetscInt n, PetscInt **p)
 {
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(n, p));
@@ -323,7 +324,7 @@ static PetscErrorCode FamilyCreate(GenerateKind kind, PetscInt n, PetscInt layer
     f->row    = PowerLawRow;
     f->most   = n / 4 + 1;
     f->sorted = PETSC_FALSE;
-    PetscCall(Permutation(SEED_RANK, n, &f->rank));
+    PetscCall(GeneratePermutation(SEED_RANK, n, &f->rank));
     break;
   default:
     f->row  = BoxRow;
@@ -344,39 +345,36 @@ static PetscErrorCode FamilyDestroy(Family *f)
 }
 
 /*
-   Rows rstart to rend - 1 of a matrix. Those of grids have layers of n x n nodes. The others have n rows and no layers.
-   permuted puts rows and columns in the same random order.
+   Rows rstart to rend - 1 of what a source describes. permuted puts rows and columns in the same random order. Values
+   follow from places
 */
-PetscErrorCode GenerateRows(GenerateKind kind, PetscInt n, PetscInt layers, PetscBool permuted, PetscInt rstart, PetscInt rend, GenerateCSR *csr)
+PetscErrorCode GenerateFrom(const GenerateSource *s, PetscBool permuted, PetscInt rstart, PetscInt rend, GenerateCSR *csr)
 {
   const PetscInt m   = rend - rstart;
   PetscInt      *old = NULL, *new = NULL;
-  PetscCount     count = 0, room;
-  Family         f;
+  PetscCount     count = 0, room = (PetscCount)m * PetscMin(s->most, 2 * ROW_ENTRIES) + s->most;
 
   PetscFunctionBegin;
-  PetscCall(FamilyCreate(kind, n, layers, &f));
   if (permuted) {
-    PetscCall(Permutation(SEED_PERMUTATION, f.rows, &old));
-    PetscCall(Inverse(f.rows, old, &new));
+    PetscCall(GeneratePermutation(SEED_PERMUTATION, s->rows, &old));
+    PetscCall(Inverse(s->rows, old, &new));
   }
   csr->m = m;
-  csr->n = f.rows;
-  room   = (PetscCount)m * PetscMin(f.most, 2 * ROW_ENTRIES) + f.most;
+  csr->n = s->rows;
   PetscCall(PetscMalloc1(m + 1, &csr->i));
   PetscCall(PetscMalloc1(room, &csr->j));
   csr->i[0] = 0;
   for (PetscInt r = 0; r < m; r++) {
     PetscInt *col, k;
 
-    if (room - count < f.most) { /* memory that is not touched costs nothing */
+    if (room - count < s->most) { /* memory that is not touched costs nothing */
       room = 2 * room;
       PetscCall(PetscRealloc((size_t)room * sizeof(*csr->j), &csr->j));
     }
     col = csr->j + count;
-    k   = f.row(&f, permuted ? old[rstart + r] : rstart + r, col);
+    k   = s->row(s->ctx, permuted ? old[rstart + r] : rstart + r, col);
     for (PetscInt c = 0; permuted && c < k; c++) col[c] = new[col[c]];
-    if (permuted || !f.sorted) PetscCall(PetscSortRemoveDupsInt(&k, col));
+    if (permuted || !s->sorted) PetscCall(PetscSortRemoveDupsInt(&k, col));
     count += k;
     PetscCall(PetscIntCast(count, &csr->i[r + 1]));
   }
@@ -386,6 +384,25 @@ PetscErrorCode GenerateRows(GenerateKind kind, PetscInt n, PetscInt layers, Pets
   }
   PetscCall(PetscFree(old));
   PetscCall(PetscFree(new));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscInt FamilyRow(void *f, PetscInt row, PetscInt col[])
+{
+  return ((const Family *)f)->row((const Family *)f, row, col);
+}
+
+/*
+   Rows rstart to rend - 1 of a matrix. Those of grids have layers of n x n nodes. The others have n rows and no layers.
+   permuted puts rows and columns in the same random order.
+*/
+PetscErrorCode GenerateRows(GenerateKind kind, PetscInt n, PetscInt layers, PetscBool permuted, PetscInt rstart, PetscInt rend, GenerateCSR *csr)
+{
+  Family f;
+
+  PetscFunctionBegin;
+  PetscCall(FamilyCreate(kind, n, layers, &f));
+  PetscCall(GenerateFrom(&(GenerateSource){.rows = f.rows, .most = f.most, .sorted = f.sorted, .row = FamilyRow, .ctx = &f}, permuted, rstart, rend, csr));
   PetscCall(FamilyDestroy(&f));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -27,6 +27,16 @@ typedef struct {
   PetscScalar *a;
 } GenerateCSR;
 
+/* What makes the columns of a row: row i has at most most of them, repeats included, which row() writes and counts */
+typedef struct {
+  PetscInt  rows, most;
+  PetscBool sorted; /* the columns of a row are sorted, and none comes twice */
+  PetscInt (*row)(void *ctx, PetscInt i, PetscInt col[]);
+  void *ctx;
+} GenerateSource;
+
+PETSC_EXTERN PetscErrorCode GenerateFrom(const GenerateSource *, PetscBool, PetscInt, PetscInt, GenerateCSR *);
+PETSC_EXTERN PetscErrorCode GeneratePermutation(PetscInt64, PetscInt, PetscInt **);
 PETSC_EXTERN PetscErrorCode GenerateRows(GenerateKind, PetscInt, PetscInt, PetscBool, PetscInt, PetscInt, GenerateCSR *);
 PETSC_EXTERN PetscErrorCode GenerateCSRDestroy(GenerateCSR *);
 PETSC_EXTERN PetscErrorCode GenerateMatrix(GenerateKind, PetscInt, PetscBool, Mat);

@@ -1,7 +1,7 @@
-static char help[] = "The families of matrices of generate.c: rows sorted and without repeats, the same entries on any number of processes and in every version, values by place,\n"
+static char help[] = "The families of matrices of generate.c and standin.c: rows sorted and without repeats, the same entries on any number of processes and in every version, values by place,\n"
                      "symmetric patterns where they should be, and under a permutation the same lengths of rows.\n\n";
 
-#include "generate.h"
+#include "family.h"
 
 /* Sums over entries and rows that tell patterns apart. They do not depend on the order in which they are added */
 typedef struct {
@@ -72,11 +72,46 @@ static PetscErrorCode Try(MPI_Comm comm, GenerateKind kind, PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A matrix by its name: the rows and nonzeros that it is to have, in as many parts as there are processes */
+static PetscErrorCode TryName(MPI_Comm comm, const char name[], PetscReal scale)
+{
+  Mat         A;
+  MatInfo     info;
+  GenerateCSR csr;
+  PetscInt   *starts, longest;
+  PetscMPIInt size, rank;
+  Sums        sums;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  PetscCall(PetscMalloc1(size + 1, &starts));
+  PetscCall(FamilyStarts(name, scale, 1, size, starts));
+  PetscCall(FamilyRowsOf(name, scale, 1, starts[rank], starts[rank + 1], &csr));
+  PetscCall(MatCreate(comm, &A));
+  PetscCall(MatSetType(A, MATAIJ));
+  PetscCall(MatSetSizes(A, csr.m, csr.m, starts[size], starts[size]));
+  PetscCall(MatSeqAIJSetPreallocationCSR(A, csr.i, csr.j, csr.a));
+  PetscCall(MatMPIAIJSetPreallocationCSR(A, csr.i, csr.j, csr.a));
+  PetscCall(GenerateCSRDestroy(&csr));
+  PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
+  PetscCall(Examine(A, &longest, &sums));
+  PetscCall(PetscPrintf(comm, "%s: %" PetscInt_FMT " rows, %.0f nonzeros, the longest row %" PetscInt_FMT ", entries %08x\n", name, starts[size], info.nz_used, longest, (unsigned)(sums.entries >> 32)));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscFree(starts));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **args)
 {
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &args, NULL, help));
   for (int kind = 0; kind <= GENERATE_POWERLAW; kind++) PetscCall(Try(PETSC_COMM_WORLD, (GenerateKind)kind, GenerateIsGrid((GenerateKind)kind) ? 6 : 300));
+  PetscCall(TryName(PETSC_COMM_WORLD, "PROTEINS-like", 1)); /* 43471 and 162088 */
+  PetscCall(TryName(PETSC_COMM_WORLD, "arxiv-like", (PetscReal)0.1));
+  PetscCall(TryName(PETSC_COMM_WORLD, "wikikg2-like-permuted", (PetscReal)0.001));
+  PetscCall(TryName(PETSC_COMM_WORLD, "pruned5", (PetscReal)0.02));
+  PetscCall(TryName(PETSC_COMM_WORLD, "blocks10", (PetscReal)0.02));
   PetscCall(PetscFinalize());
   return 0;
 }
