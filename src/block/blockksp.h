@@ -63,7 +63,7 @@ typedef struct {
   Mat              result; /* a reference */
   PetscInt         N;      /* its columns */
   PetscBool        transposed;
-  PetscInt         decide; /* AIJTCUDecideColumns */
+  PetscInt         decide; /* columns that it was decided for: AIJTCUWholeColumns() */
   PetscObjectId    id;
   PetscObjectState nonzerostate;
 } AIJTCUBlockProduct;

@@ -75,7 +75,7 @@ static PetscErrorCode AIJTCUBlockLacks(KSP ksp, AIJTCUBlockKSP *s, const char **
 /* Solve with one block, whose first column is this one of all. solved says whether there was memory for it */
 static PetscErrorCode AIJTCUBlockSolve(KSP ksp, AIJTCUBlockKSP *s, PetscInt first, Mat B, Mat X, PetscBool *solved)
 {
-  const PetscInt decide = AIJTCUDecideColumns; /* a solve around this one may be narrow */
+  const PetscInt before = AIJTCUWholeColumns(0); /* a solve around this one may be narrow */
   Mat            at[2];
   PetscErrorCode ierr;
 
@@ -85,8 +85,8 @@ static PetscErrorCode AIJTCUBlockSolve(KSP ksp, AIJTCUBlockKSP *s, PetscInt firs
   PetscCall(PetscInfo(ksp, "aijtcu: %s solves with a block of %" PetscInt_FMT " right-hand sides\n", s->method->name, X->cmap->N));
   PetscCall(AIJTCUColumnsBegin(ksp, s, first, X->cmap->N, at[0]));
   if (ksp->mat_rhs) ksp->mat_rhs = at[0]; /* for KSPConvergedDefault() */
-  ierr                = (*s->method->solve)(ksp, s, at[0], at[1]);
-  AIJTCUDecideColumns = decide; /* after an error, too */
+  ierr = (*s->method->solve)(ksp, s, at[0], at[1]);
+  AIJTCUWholeEnd(before); /* after an error, too */
   PetscCall(ierr);
   PetscCall(AIJTCUColumnsWiden(s));
   PetscCall(AIJTCUColumnsEnd(ksp, s, at[1]));

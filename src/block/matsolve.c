@@ -468,7 +468,7 @@ static PetscErrorCode AIJTCUMatSolveOnDevice(Mat M, PetscBool *device)
 */
 static PetscBool AIJTCUMatSolveIsSingle(PetscBool transpose, Mat X)
 {
-  return (PetscBool)(!transpose && PetscMax(X->cmap->n, AIJTCUDecideColumns) == 1);
+  return (PetscBool)(!transpose && AIJTCUWholeColumns(X->cmap->n) == 1);
 }
 
 /* Solve with all columns at once, if that can be */

@@ -7,8 +7,8 @@
 
    There are few widths: the whole, half of it, half of that. Work blocks are the first columns of what they were, so
    nothing is allocated but one block for X. A method says which work blocks it still needs the columns of, and asks for
-   all of them anew. Products of narrower blocks are decided as for all columns: AIJTCUDecideColumns (plan.c). So the
-   bits of a column do not depend on which others have ended, with a preconditioner of which that is true as well.
+   all of them anew. Products of narrower blocks are decided as for all columns: AIJTCUWholeColumns(). So the bits of a
+   column do not depend on which others have ended, with a preconditioner of which that is true as well.
 
    Not all methods narrow. richardson tests all columns together. chebyshev applies the same polynomial to all columns,
    so most end soon after each other; as a smoother it has no test. bcg has one Krylov space, which all columns feed.
@@ -92,8 +92,8 @@ PetscErrorCode AIJTCUColumnsNarrow(KSP ksp, AIJTCUBlockKSP *s, PetscInt patience
   AIJTCUColumnsThatStay(c, N, c->from);
   PetscCall(AIJTCUBlockCtxNarrow(s->ctx, N, c->from, nkept, kept));
   AIJTCUNarrowColumns(c, N, c->from);
-  c->narrow           = PETSC_TRUE;
-  AIJTCUDecideColumns = PetscMax(AIJTCUDecideColumns, s->whole->cmap->N);
+  c->narrow = PETSC_TRUE;
+  (void)AIJTCUWholeBegin(s->whole->cmap->N); /* it ends with the solve: enter.c */
   PetscCall(AIJTCUBlockWork(s->ctx, AIJTCU_BLOCK_X, X));
   PetscCall(AIJTCUBlockMove(s->ctx, N, c->column, s->whole, NULL, *X));
   *from = c->from;

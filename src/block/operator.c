@@ -261,7 +261,7 @@ static PetscErrorCode AIJTCUBlockSetUpProduct(Mat A, PetscBool transposed, Mat X
   PetscCall(MatGetNonzeroState(A, &p->nonzerostate));
   p->N          = Y->cmap->N;
   p->transposed = transposed;
-  p->decide     = AIJTCUDecideColumns;
+  p->decide     = AIJTCUWholeColumns(p->N);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -284,7 +284,7 @@ PetscErrorCode AIJTCUBlockMatMult(KSP ksp, AIJTCUBlockKSP *s, Mat X, Mat Y)
   if (!p) p = &s->product[0]; /* its result was a block of another size */
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
   PetscCall(MatGetNonzeroState(A, &state));
-  if (p->result != Y || p->id != id || p->nonzerostate != state || p->N != Y->cmap->N || p->transposed != ksp->transpose_solve || p->decide != AIJTCUDecideColumns || !Y->product || Y->product->A != A) {
+  if (p->result != Y || p->id != id || p->nonzerostate != state || p->N != Y->cmap->N || p->transposed != ksp->transpose_solve || p->decide != AIJTCUWholeColumns(p->N) || !Y->product || Y->product->A != A) {
     PetscCall(AIJTCUBlockSetUpProduct(A, ksp->transpose_solve, X, Y, p));
   }
   if (Y->product->B != X) PetscCall(MatProductReplaceMats(NULL, X, NULL, Y));

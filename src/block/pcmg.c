@@ -71,7 +71,7 @@ typedef struct {
 typedef struct {
   PetscBool      coarse; /* the coarse x is a product: s->coarse b */
   Mat            finest; /* tells a width: r of the finest level. NULL where nothing is kept */
-  PetscInt       decide; /* AIJTCUDecideColumns */
+  PetscInt       decide; /* columns of the whole that it is a part of */
   PetscInt64     used;   /* when it was last used */
   AIJTCUMGBlocks level[PETSC_MG_MAXLEVELS];
 } AIJTCUMGWidth;
@@ -478,7 +478,7 @@ static PetscErrorCode AIJTCUMGWidthFits(const AIJTCUMGWidth *width, Mat X, Petsc
 {
   PetscFunctionBegin;
   *fits = PETSC_FALSE;
-  if (!width->finest || width->decide != AIJTCUDecideColumns) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!width->finest || width->decide != AIJTCUWholeColumns(0)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUMGSameType(width->finest, X, fits));
   if (*fits) PetscCall(PetscLayoutCompare(width->finest->cmap, X->cmap, fits));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -506,7 +506,7 @@ static PetscErrorCode AIJTCUMGWidthCreate(const AIJTCUMG *s, AIJTCUMGWidth *widt
   }
   width->finest = width->level[finest].r;
   width->coarse = (PetscBool)(s->coarse != NULL);
-  width->decide = AIJTCUDecideColumns;
+  width->decide = AIJTCUWholeColumns(0);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -109,6 +109,11 @@ PETSC_INTERN PetscBool AIJTCURefusalHolds(AIJTCURefusal *);
 /* blocks.c */
 PETSC_INTERN PetscErrorCode AIJTCULocalBlocks(Mat, Mat[2], const PetscInt **);
 
+/* whole.c */
+PETSC_INTERN PetscInt AIJTCUWholeColumns(PetscInt);
+PETSC_INTERN PetscInt AIJTCUWholeBegin(PetscInt);
+PETSC_INTERN void     AIJTCUWholeEnd(PetscInt);
+
 /* compose.c */
 PETSC_INTERN PetscErrorCode AIJTCUComposeData(PetscObject, const char[], void *, PetscErrorCode (*)(PetscCtxRt));
 PETSC_INTERN PetscErrorCode AIJTCUComposedData(PetscObject, const char[], size_t, void **);

@@ -47,7 +47,6 @@ struct _n_AIJTCUPlan {
    AIJTCUPlanKnow()     fetches all facts; gives the whole decision
    AIJTCUPlanTuned()    what was tuned, or NULL
 */
-PETSC_INTERN PetscInt       AIJTCUDecideColumns; /* products with fewer columns are decided as with so many */
 PETSC_INTERN PetscErrorCode AIJTCUPlanDecide(Mat, AIJTCUPlan *, AIJTCUAsk *);
 PETSC_INTERN PetscErrorCode AIJTCUPlanOrder(Mat, AIJTCUPlan *, const AIJTCUAsk *, AIJTCUWorkOrder *);
 PETSC_INTERN PetscErrorCode AIJTCUPlanKnow(Mat, AIJTCUPlan *, const AIJTCUAsk *, AIJTCUFacts *, AIJTCUDecision *);

@@ -70,8 +70,6 @@ static PetscErrorCode AIJTCUPlanGather(Mat A, AIJTCUPlan *plan, const AIJTCUAsk 
   }
 }
 
-PetscInt AIJTCUDecideColumns = 0;
-
 /* Decide path and reason of an ask, and write them into it */
 PetscErrorCode AIJTCUPlanDecide(Mat A, AIJTCUPlan *plan, AIJTCUAsk *ask)
 {

@@ -95,7 +95,7 @@ static PetscErrorCode AIJTCUCheckSizes(Mat C, PetscBool transposed)
 static PetscErrorCode AIJTCUNumeric(Mat C, PetscErrorCode (*self)(Mat), MatAIJTCUPath path)
 {
   Mat         A = C->product->A, B = C->product->B;
-  AIJTCUAsk   ask = {.op = SPMM_OP_PRODUCT, .N = B->cmap->n, .decide = AIJTCUDecideColumns, .path = path};
+  AIJTCUAsk   ask = {.op = SPMM_OP_PRODUCT, .N = B->cmap->n, .decide = AIJTCUWholeColumns(B->cmap->n), .path = path};
   AIJTCUPlan *plan;
   PetscBool   done = PETSC_FALSE, changed;
 
@@ -165,7 +165,7 @@ static PetscErrorCode MatProductSymbolic_AIJTCU_CSR(Mat C)
 /* Decide the path of a product with N columns. It is in the ask then */
 static PetscErrorCode AIJTCUDecideProduct(Mat A, AIJTCUPlan *plan, PetscInt N, AIJTCUAsk *ask)
 {
-  const PetscInt columns = PetscMax(N, AIJTCUDecideColumns);
+  const PetscInt columns = AIJTCUWholeColumns(N);
 
   PetscFunctionBegin;
   *ask = (AIJTCUAsk){.op = SPMM_OP_PRODUCT, .N = N, .decide = columns};

@@ -20,7 +20,7 @@ typedef struct {
 /* What is asked for, on the host or where the matrix is. The path of an off-diagonal block is its own */
 static AIJTCUAsk AIJTCUGhostsAsk(const AIJTCUGhosts *g, PetscBool host)
 {
-  AIJTCUAsk ask = {.op = SPMM_OP_PRODUCT, .N = g->N, .decide = AIJTCUDecideColumns, .host = host};
+  AIJTCUAsk ask = {.op = SPMM_OP_PRODUCT, .N = g->N, .decide = AIJTCUWholeColumns(g->N), .host = host};
 
   if (g->sums) ask.Y = SPMM_ROW_MAJOR;
   else {
@@ -120,7 +120,7 @@ static PetscErrorCode AIJTCUGhostsRun(const AIJTCUGhosts *g, const AIJTCUHalo *h
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(g->A, &plan));
   PetscCall(AIJTCUPlanDecide(g->A, plan, &ask));
-  PetscCall(AIJTCURecordChoice(g->A, PetscMax(ask.N, ask.decide), ask.path, AIJTCUReasons[ask.reason]));
+  PetscCall(AIJTCURecordChoice(g->A, ask.decide, ask.path, AIJTCUReasons[ask.reason]));
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_OffDiagonal, g->A, g->dense, 0, 0));
   PetscCall(AIJTCUGhostsMultiply(g, plan, &ask, &err));
   if (err && ask.path == MAT_AIJTCU_PATH_TCU) {

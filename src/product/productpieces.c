@@ -138,12 +138,11 @@ static PetscErrorCode AIJTCUPieceClose(const AIJTCUPieces *p, int i, PetscBool d
 /* Call f with each piece of B and C. After an error there is a call without them for each: others wait for this one */
 PetscErrorCode AIJTCUPiecesCall(const AIJTCUPieces *p, PetscErrorCode (*f)(void *, PetscInt, Mat, Mat), void *ctx)
 {
-  const PetscInt decide = AIJTCUDecideColumns;
+  const PetscInt before = AIJTCUWholeBegin(p->N);
   PetscErrorCode ierr   = p->ierr;
   PetscInt       first  = 0;
 
   PetscFunctionBegin;
-  AIJTCUDecideColumns = PetscMax(decide, p->N);
   do {
     const PetscInt n          = PetscMin(p->N - first, p->width);
     Mat            columns[2] = {NULL, NULL}, at[2] = {NULL, NULL};
@@ -159,7 +158,7 @@ PetscErrorCode AIJTCUPiecesCall(const AIJTCUPieces *p, PetscErrorCode (*f)(void 
     }
     first += n;
   } while (first < p->N);
-  AIJTCUDecideColumns = decide;
+  AIJTCUWholeEnd(before);
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
