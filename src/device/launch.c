@@ -104,7 +104,8 @@ static HrpbError AIJTCULaunchRun(void *order, cudaStream_t stream)
 {
   const AIJTCUWorkOrder *o = (const AIJTCUWorkOrder *)order;
 
-  return o->reordered ? SpmmRunReordered(o->kernel, &o->A, o->reordered, &o->operands, o->work, stream) : SpmmRun(o->kernel, &o->A, &o->operands, o->work, stream);
+  if (o->reordered) return SpmmRunReordered(o->kernel, &o->A, o->reordered, &o->operands, o->work, stream);
+  return SpmmRun(o->kernel, &o->A, &o->operands, o->work, stream);
 }
 
 /* A graph that is still running ends before it is gone */

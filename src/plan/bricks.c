@@ -14,11 +14,13 @@ PetscInt64 AIJTCUBricksBytes(const AIJTCUBricks *b)
   return (PetscInt64)(HrpbBytes(&b->hrpb) + HrpbValueCount(&b->hrpb) * sizeof(*b->values));
 }
 
-/* Bytes of device memory beside these two */
-PetscInt64 AIJTCUBricksBytesBeside(const AIJTCUBricks *b)
+/* All bytes of device memory */
+PetscInt64 AIJTCUBricksDeviceBytes(const AIJTCUPlan *plan)
 {
+  const AIJTCUBricks *b = &plan->bricks;
+
   if (b->state != AIJTCU_READY || !b->device) return 0;
-  return b->schedule.bytes + (PetscInt64)b->hrpb.spare_bytes + (b->map ? (PetscInt64)(HrpbValueCount(&b->hrpb) * sizeof(*b->map)) : 0);
+  return AIJTCUBricksBytes(b) + b->schedule.bytes + (PetscInt64)b->hrpb.spare_bytes + (b->map ? (PetscInt64)(HrpbValueCount(&b->hrpb) * sizeof(*b->map)) : 0);
 }
 
 /* Whether these are the bricks that a decision names, built or refused */
@@ -228,7 +230,7 @@ static PetscErrorCode AIJTCUBricksBuild(Mat A, AIJTCUPlan *plan)
     AIJTCUWorkspaceUser(PETSC_TRUE);
     b->workspace_user = PETSC_TRUE;
     PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_VALUES, AIJTCUBricksCreateOnDevice, NULL, &b->why));
-    AIJTCURealSpare(&plan->real);
+    AIJTCURealSpare(plan);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   #endif
@@ -255,7 +257,7 @@ PetscErrorCode AIJTCUBricksCreate(Mat A, AIJTCUPlan *plan, const AIJTCUDecision 
   AIJTCUBricks *b = &plan->bricks;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUBricksDestroy(b)); /* if a call below fails there are no bricks */
+  PetscCall(AIJTCUBricksDestroy(plan)); /* if a call below fails there are no bricks */
   b->format    = d->format;
   b->device    = device;
   b->reordered = d->reordered;
@@ -290,7 +292,7 @@ PetscErrorCode AIJTCUBricksUpdate(Mat A, AIJTCUPlan *plan)
   #if AIJTCU_HAVE_DEVICE
   if (b->device) {
     PetscCall(AIJTCUDeviceCall(A, plan, AIJTCU_CSR_VALUES, AIJTCUBricksUpdateOnDevice, NULL, &b->why));
-    AIJTCURealSpare(&plan->real);
+    AIJTCURealSpare(plan);
   }
   #endif
   if (!b->device) PetscCall(AIJTCUBricksOnHost(A, b, PETSC_FALSE));
@@ -301,8 +303,10 @@ PetscErrorCode AIJTCUBricksUpdate(Mat A, AIJTCUPlan *plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJTCUBricksDestroy(AIJTCUBricks *b)
+PetscErrorCode AIJTCUBricksDestroy(AIJTCUPlan *plan)
 {
+  AIJTCUBricks *b = &plan->bricks;
+
   PetscFunctionBegin;
   b->state = AIJTCU_EMPTY; /* also if the update fails */
   PetscCall(AIJTCUBricksFree(b));

@@ -59,7 +59,11 @@ typedef struct {
 /* The operands that are asked for, without arrays */
 SpmmOperands AIJTCUOperandsAsked(const AIJTCUAsk *a)
 {
-  return (SpmmOperands){.N = a->N, .K = a->K, .X.layout = a->X, .Y.layout = a->Y, .Y0.layout = a->Y, .update = a->update, .softmax = a->softmax};
+  SpmmOperands o = {.N = a->N, .K = a->K, .update = a->update, .softmax = a->softmax};
+
+  o.X.layout = a->X;
+  o.Y.layout = o.Y0.layout = a->Y;
+  return o;
 }
 
 /* Whether it is Y = A X with column-major operands. Others are with the off-diagonal block of a parallel matrix */
@@ -112,7 +116,8 @@ static const SpmmKernel *AIJTCUKernelToCompare(const AIJTCUQuestion *q, SpmmForm
 }
 
 /* The kernel that makes what is asked for */
-static const SpmmKernel *AIJTCUKernelAsked(const AIJTCUQuestion *q, SpmmOp op, SpmmFormat format, const SpmmFacts *facts, const HrpbParams *params)
+static const SpmmKernel *AIJTCUKernelAsked(const AIJTCUQuestion *q, SpmmOp op, SpmmFormat format, const SpmmFacts *facts,
+  const HrpbParams *params)
 {
   const SpmmOperands operands = AIJTCUOperandsAsked(q->ask);
 
@@ -305,7 +310,8 @@ static void AIJTCUAddVariant(const HrpbParams *format, AIJTCUVariant variant[], 
    takes all formats of a kernel for equally fast, so all of these are timed, or none. A kernel whose time it does not
    know is slower than any.
 */
-PetscInt AIJTCUVariants(const AIJTCUAsk *model, const AIJTCUOptions *o, const AIJTCUFacts *f, const AIJTCUDeviceFacts *device, AIJTCUVariant variant[AIJTCU_MOST_VARIANTS])
+PetscInt AIJTCUVariants(const AIJTCUAsk *model, const AIJTCUOptions *o, const AIJTCUFacts *f, const AIJTCUDeviceFacts *device,
+  AIJTCUVariant variant[AIJTCU_MOST_VARIANTS])
 {
   const AIJTCUQuestion q    = {model->op, model->N, o, f, device, NULL};
   const PetscBool      csr  = (PetscBool)(f->csr_state == AIJTCU_READY);
@@ -354,8 +360,8 @@ static PetscBool AIJTCULacksCSR(const AIJTCUQuestion *q, AIJTCUDecision *d)
   const AIJTCUFacts *f = q->f;
 
   if (f->csr_state == AIJTCU_EMPTY) return AIJTCULacksFact(d, AIJTCU_NEED_CSR, 0);
-  if (q->op == SPMM_OP_SAMPLED && f->csr_state == AIJTCU_READY && f->matrix.rows_entries && !f->matrix.panel_rows && !f->panels_sought) return AIJTCULacksFact(d, AIJTCU_NEED_PANELS, 0);
-  return PETSC_FALSE;
+  if (q->op != SPMM_OP_SAMPLED || f->csr_state != AIJTCU_READY || f->panels_sought) return PETSC_FALSE;
+  return f->matrix.rows_entries && !f->matrix.panel_rows ? AIJTCULacksFact(d, AIJTCU_NEED_PANELS, 0) : PETSC_FALSE;
 }
 
 static PetscBool AIJTCULacksVector(const AIJTCUQuestion *q, AIJTCUDecision *d)
@@ -363,8 +369,8 @@ static PetscBool AIJTCULacksVector(const AIJTCUQuestion *q, AIJTCUDecision *d)
   const AIJTCUFacts *f = q->f;
 
   if (f->vector_state == AIJTCU_EMPTY) return AIJTCULacksFact(d, AIJTCU_NEED_VECTOR, 0);
-  if (q->ask->transposed && f->vector_state == AIJTCU_READY && f->transpose_state == AIJTCU_EMPTY) return AIJTCULacksFact(d, AIJTCU_NEED_TRANSPOSE, 0);
-  return PETSC_FALSE;
+  if (!q->ask->transposed || f->vector_state != AIJTCU_READY) return PETSC_FALSE;
+  return f->transpose_state == AIJTCU_EMPTY ? AIJTCULacksFact(d, AIJTCU_NEED_TRANSPOSE, 0) : PETSC_FALSE;
 }
 
 /* Whether there is what kernels for one vector need */
@@ -390,10 +396,12 @@ static PetscBool AIJTCULacksOrder(const AIJTCUQuestion *q, AIJTCUDecision *d, Pe
 */
 static PetscBool AIJTCUWantsOrder(const AIJTCUQuestion *q, AIJTCUDecision *d)
 {
+  const PetscBool forced = AIJTCUOrderIsForced(q->o);
+
   if (q->op != SPMM_OP_PRODUCT || q->f->matrix.nrows != q->f->matrix.ncols) return PETSC_FALSE;
-  if (!AIJTCUOrderIsForced(q->o) && (q->o->reorder != MAT_AIJTCU_REORDER_AUTO || !AIJTCUPathIsFree(q->o) || AIJTCUFormatTuned(q))) return PETSC_FALSE;
+  if (!forced && (q->o->reorder != MAT_AIJTCU_REORDER_AUTO || !AIJTCUPathIsFree(q->o) || AIJTCUFormatTuned(q))) return PETSC_FALSE;
   if (AIJTCULacksSurvey(q, d)) return PETSC_FALSE;
-  return (PetscBool)(AIJTCUOrderIsForced(q->o) || SpmmOrderMayHelp(&q->f->matrix));
+  return (PetscBool)(forced || SpmmOrderMayHelp(&q->f->matrix));
 }
 
 /* Whether there is a reordering that the option allows. A forced one may be left from another value of the option. */
@@ -458,7 +466,8 @@ static PetscBool AIJTCUWouldBeSlower(const AIJTCUQuestion *q)
 */
 static PetscBool AIJTCUIsForVector(const AIJTCUQuestion *q)
 {
-  return (PetscBool)(q->op == SPMM_OP_PRODUCT && q->N == 1 && q->f->on_device && q->o->mult != MAT_AIJTCU_MULT_CUSPARSE && AIJTCUIsPlain(q->ask));
+  if (q->op != SPMM_OP_PRODUCT || q->N != 1 || !AIJTCUIsPlain(q->ask)) return PETSC_FALSE;
+  return (PetscBool)(q->f->on_device && q->o->mult != MAT_AIJTCU_MULT_CUSPARSE);
 }
 
 /* Bricks or CSR on a device, where nothing was set */
@@ -650,15 +659,18 @@ static AIJTCUDecision AIJTCUDecideOne(const AIJTCUAsk *ask, const AIJTCUOptions 
 */
 static PetscBool AIJTCUFusedPays(const AIJTCUQuestion *q, const AIJTCUDecision *sampled, const SpmmKernel *fused)
 {
-  const PetscInt          N     = q->ask->N;
-  const AIJTCUQuestion    first = {SPMM_OP_SAMPLED, sampled->N, q->o, q->f, q->device, q->ask}, second = {SPMM_OP_PRODUCT, N, q->o, q->f, q->device, q->ask}, both = {SPMM_OP_FUSED, sampled->N + N, q->o, q->f, q->device, q->ask};
-  const SpmmSampledTimes *t = &q->device->device->model->sampled;
-  const double            pass = 1e-12 * t->entry * (double)q->f->matrix.nnz;
+  const PetscInt          N      = q->ask->N;
+  const AIJTCUQuestion    first  = {SPMM_OP_SAMPLED, sampled->N, q->o, q->f, q->device, q->ask};
+  const AIJTCUQuestion    second = {SPMM_OP_PRODUCT, N, q->o, q->f, q->device, q->ask};
+  const AIJTCUQuestion    both   = {SPMM_OP_FUSED, sampled->N + N, q->o, q->f, q->device, q->ask};
+  const SpmmSampledTimes *t      = &q->device->device->model->sampled;
+  const double            pass   = 1e-12 * t->entry * (double)q->f->matrix.nnz;
   double                  one, other;
 
   if (sampled->reason != AIJTCU_REASON_BRICKS_FASTER) return PETSC_TRUE; /* bricks are set */
   one   = AIJTCUSecondsOf(&both, fused, &sampled->format) * (q->ask->softmax ? t->fused_softmax / t->fused : 1);
-  other = AIJTCUSecondsOfBricks(&first) + PetscMin(AIJTCUSecondsOfCSR(&second), AIJTCUSecondsOfBricks(&second) + pass) + (q->ask->softmax ? pass : 0);
+  other = AIJTCUSecondsOfBricks(&first) + PetscMin(AIJTCUSecondsOfCSR(&second), AIJTCUSecondsOfBricks(&second) + pass);
+  if (q->ask->softmax) other += pass;
   return (PetscBool)(one < other);
 }
 

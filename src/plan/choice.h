@@ -67,7 +67,7 @@ typedef struct {
   AIJTCUReason  reason;
   PetscBool     host;       /* it is made on the host, wherever the matrix is */
   PetscBool     transposed; /* with the transpose, with SPMM_OP_VECTOR */
-  PetscBool     untuned; /* leave tuning aside and ask the model */
+  PetscBool     untuned;    /* leave tuning aside and ask the model */
 } AIJTCUAsk;
 
 /*
@@ -123,12 +123,12 @@ typedef struct {
   PetscBool bound;     /* it is bound to the host */
   PetscBool on_device; /* it is on a device now, and this library has kernels there */
 
-  SpmmFacts   matrix;       /* its sizes, its survey, and the numbers of its CSR schedule and its plan for one vector */
-  AIJTCUState survey_state; /* whether the survey in matrix is valid */
-  AIJTCUState csr_state;    /* whether the numbers of the schedule in matrix are valid */
-  AIJTCUState vector_state; /* the same for one vector. Refused for a matrix without entries, too */
+  SpmmFacts   matrix;          /* its sizes, its survey, and the numbers of its CSR schedule and its plan for one vector */
+  AIJTCUState survey_state;    /* whether the survey in matrix is valid */
+  AIJTCUState csr_state;       /* whether the numbers of the schedule in matrix are valid */
+  AIJTCUState vector_state;    /* the same for one vector. Refused for a matrix without entries, too */
   AIJTCUState transpose_state; /* whether its transpose is there. Numbers are the transpose's where that is asked for */
-  PetscBool   panels_sought; /* whether the schedule has panels for sampled products, if there can be any */
+  PetscBool   panels_sought;   /* whether the schedule has panels for sampled products, if there can be any */
 
   AIJTCUState order_state;
   PetscInt    order_levels; /* most levels of the search */
@@ -163,10 +163,10 @@ typedef struct {
 PETSC_EXTERN AIJTCUDecision AIJTCUDecide(const AIJTCUAsk *, const AIJTCUOptions *, const AIJTCUFacts *, const AIJTCUDeviceFacts *);
 PETSC_EXTERN PetscInt       AIJTCUVariants(const AIJTCUAsk *, const AIJTCUOptions *, const AIJTCUFacts *, const AIJTCUDeviceFacts *, AIJTCUVariant[AIJTCU_MOST_VARIANTS]);
 
-PETSC_INTERN SpmmOperands   AIJTCUOperandsAsked(const AIJTCUAsk *);
-PETSC_INTERN PetscBool      AIJTCUTuningIsValid(const AIJTCUOptions *, const AIJTCUFacts *, const AIJTCUDeviceFacts *);
-PETSC_INTERN PetscInt       AIJTCUTuningFind(SpmmOp, const AIJTCUOptions *, const AIJTCUFacts *, PetscInt, const AIJTCUDeviceFacts *);
-PETSC_INTERN HrpbParams     AIJTCUFormatSet(const AIJTCUOptions *);
-PETSC_INTERN PetscBool      AIJTCUFormatsEqual(const HrpbParams *, const HrpbParams *);
-PETSC_INTERN HrpbPrecision  AIJTCUPrecision(const AIJTCUOptions *);
-PETSC_INTERN PetscReal      AIJTCUThresholdInForce(const AIJTCUOptions *, PetscBool, const AIJTCUDeviceFacts *);
+PETSC_INTERN SpmmOperands  AIJTCUOperandsAsked(const AIJTCUAsk *);
+PETSC_INTERN PetscBool     AIJTCUTuningIsValid(const AIJTCUOptions *, const AIJTCUFacts *, const AIJTCUDeviceFacts *);
+PETSC_INTERN PetscInt      AIJTCUTuningFind(SpmmOp, const AIJTCUOptions *, const AIJTCUFacts *, PetscInt, const AIJTCUDeviceFacts *);
+PETSC_INTERN HrpbParams    AIJTCUFormatSet(const AIJTCUOptions *);
+PETSC_INTERN PetscBool     AIJTCUFormatsEqual(const HrpbParams *, const HrpbParams *);
+PETSC_INTERN HrpbPrecision AIJTCUPrecision(const AIJTCUOptions *);
+PETSC_INTERN PetscReal     AIJTCUThresholdInForce(const AIJTCUOptions *, PetscBool, const AIJTCUDeviceFacts *);

@@ -17,13 +17,14 @@ static PetscErrorCode AIJTCUCsrCreateOnDevice(Mat A, AIJTCUPlan *plan, const AIJ
 }
 
 /* Choose the kernel and cut long rows into parts. Values do not matter here */
-PetscErrorCode AIJTCUCsrCreate(Mat A, AIJTCUPlan *plan)
+PetscErrorCode AIJTCUCsrCreate(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *d)
 {
   AIJTCUCsr         *c = &plan->csr;
   const CsrSchedule *s = &c->schedule;
 
   PetscFunctionBegin;
-  AIJTCUCsrDestroy(c);
+  (void)d;
+  PetscCall(AIJTCUCsrDestroy(plan));
   PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_PATTERN, AIJTCUCsrCreateOnDevice, NULL, &c->why));
   if (c->why) {
     c->state = AIJTCU_REFUSED;
@@ -47,11 +48,12 @@ static PetscErrorCode AIJTCUCsrSeekPanelsOnDevice(Mat A, AIJTCUPlan *plan, const
 }
 
 /* Make the panels that sampled products want, if there can be any. Without them other kernels make the product */
-PetscErrorCode AIJTCUCsrSeekPanels(Mat A, AIJTCUPlan *plan)
+PetscErrorCode AIJTCUCsrSeekPanels(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *d)
 {
   HrpbError err;
 
   PetscFunctionBegin;
+  (void)d;
   plan->csr.panels_sought = PETSC_TRUE;
   PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_PATTERN, AIJTCUCsrSeekPanelsOnDevice, NULL, &err));
   if (err) PetscCall(PetscInfo(A, "aijtcu: no panels for sampled products: %s\n", HrpbErrorString(err)));
@@ -60,19 +62,23 @@ PetscErrorCode AIJTCUCsrSeekPanels(Mat A, AIJTCUPlan *plan)
 }
 #endif
 
-void AIJTCUCsrDestroy(AIJTCUCsr *c)
+PetscErrorCode AIJTCUCsrDestroy(AIJTCUPlan *plan)
 {
+  AIJTCUCsr *c = &plan->csr;
+
+  PetscFunctionBegin;
 #if AIJTCU_HAVE_DEVICE
   if (c->state == AIJTCU_READY) {
     CsrScheduleDestroyDevice(&c->schedule, AIJTCUDeviceStreamBehind());
     AIJTCUWorkspaceUser(PETSC_FALSE);
   }
 #endif
-  memset(c, 0, sizeof(*c));
+  PetscCall(PetscMemzero(c, sizeof(*c)));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Bytes of device memory */
-PetscInt64 AIJTCUCsrBytes(const AIJTCUCsr *c)
+PetscInt64 AIJTCUCsrBytes(const AIJTCUPlan *plan)
 {
-  return c->state == AIJTCU_READY ? c->schedule.bytes : 0;
+  return plan->csr.state == AIJTCU_READY ? plan->csr.schedule.bytes : 0;
 }

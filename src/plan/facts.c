@@ -32,14 +32,15 @@ static PetscErrorCode AIJTCUDeviceSurvey(Mat A, AIJTCUPlan *plan, const AIJTCUDe
 #endif
 
 /* Count what the model needs to know of bricks, where the matrix is. Nothing is built */
-PetscErrorCode AIJTCUSurveyCreate(Mat A, AIJTCUPlan *plan)
+PetscErrorCode AIJTCUSurveyCreate(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *d)
 {
   AIJTCUSurvey *s = &plan->survey;
   PetscBool     device;
 
   PetscFunctionBegin;
+  (void)d;
   PetscCall(AIJTCUOnDevice(A, plan, &device));
-  AIJTCUSurveyDestroy(s);
+  PetscCall(AIJTCUSurveyDestroy(plan));
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Analyse, A, 0, 0, 0));
 #if AIJTCU_HAVE_DEVICE
   if (device) PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_PATTERN, AIJTCUDeviceSurvey, &s->survey, &s->why));
@@ -56,9 +57,11 @@ PetscErrorCode AIJTCUSurveyCreate(Mat A, AIJTCUPlan *plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void AIJTCUSurveyDestroy(AIJTCUSurvey *s)
+PetscErrorCode AIJTCUSurveyDestroy(AIJTCUPlan *plan)
 {
-  memset(s, 0, sizeof(*s));
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&plan->survey, sizeof(plan->survey)));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* A survey of the host says nothing of staging. A device needs that, so it counts again */
@@ -89,7 +92,7 @@ PetscErrorCode AIJTCUFactsGet(Mat A, const AIJTCUPlan *plan, const AIJTCUAsk *as
   f->panels_sought = plan->csr.panels_sought;
   if (f->csr_state == AIJTCU_READY) SpmmFactsOfCsr(&plan->csr.schedule, &f->matrix);
 #if AIJTCU_HAVE_DEVICE
-  f->vector_state = plan->vector.state == AIJTCU_READY && !plan->vector.plan.nnz ? AIJTCU_REFUSED : plan->vector.state;
+  f->vector_state    = plan->vector.state == AIJTCU_READY && !plan->vector.plan.nnz ? AIJTCU_REFUSED : plan->vector.state;
   f->transpose_state = plan->transpose.state;
   AIJTCUVectorFacts(plan, ask->transposed ? &plan->transpose.matrix.plan : &plan->vector.plan, &f->matrix);
 #endif

@@ -35,16 +35,16 @@ static const char *AIJTCUOrderWhyNot(const AIJTCUOrder *o)
   return o->why ? HrpbErrorString(o->why) : "neighbours share too little";
 }
 
-/* Search through at most this many levels. Unless forced, the search stops where neighbours share too few columns */
-PetscErrorCode AIJTCUOrderCreate(Mat A, AIJTCUPlan *plan, PetscInt levels, PetscBool forced)
+/* Search through as many levels as the decision says. Unless forced, it stops where neighbours share too few columns */
+PetscErrorCode AIJTCUOrderCreate(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *d)
 {
   AIJTCUOrder *o = &plan->order;
 
   PetscFunctionBegin;
-  AIJTCUOrderDestroy(o);
+  PetscCall(AIJTCUOrderDestroy(plan));
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Reorder, A, 0, 0, 0));
-  o->levels = levels;
-  o->forced = forced;
+  o->levels = d->levels;
+  o->forced = (PetscBool)(AIJTCUGetOptions(plan)->reorder == MAT_AIJTCU_REORDER_ALWAYS);
   PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_PATTERN, AIJTCUOrderCreateOnDevice, NULL, &o->why));
   o->state = o->matrix.n ? AIJTCU_READY : AIJTCU_REFUSED;
   if (o->state == AIJTCU_READY)
@@ -56,19 +56,23 @@ PetscErrorCode AIJTCUOrderCreate(Mat A, AIJTCUPlan *plan, PetscInt levels, Petsc
 }
 #endif
 
-void AIJTCUOrderDestroy(AIJTCUOrder *o)
+PetscErrorCode AIJTCUOrderDestroy(AIJTCUPlan *plan)
 {
+  AIJTCUOrder *o = &plan->order;
+
+  PetscFunctionBegin;
 #if AIJTCU_HAVE_DEVICE
   if (o->matrix.n) { /* set also after an error that left the state as it was */
     HrpbReorderDestroyDevice(&o->matrix, AIJTCUDeviceStreamBehind());
     AIJTCUWorkspaceUser(PETSC_FALSE);
   }
 #endif
-  memset(o, 0, sizeof(*o));
+  PetscCall(PetscMemzero(o, sizeof(*o)));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Bytes of device memory */
-PetscInt64 AIJTCUOrderBytes(const AIJTCUOrder *o)
+PetscInt64 AIJTCUOrderBytes(const AIJTCUPlan *plan)
 {
-  return (PetscInt64)HrpbReorderedBytes(&o->matrix);
+  return (PetscInt64)HrpbReorderedBytes(&plan->order.matrix);
 }

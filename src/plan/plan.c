@@ -9,6 +9,54 @@
 */
 #include "planimpl.h"
 
+#if AIJTCU_HAVE_DEVICE
+static PetscErrorCode AIJTCUPlanDropLaunches(AIJTCUPlan *plan)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCULaunchesDestroy(&plan->launches));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+#if AIJTCU_HAVE_HALO
+static PetscErrorCode AIJTCUPlanDropHalo(AIJTCUPlan *plan)
+{
+  PetscFunctionBegin;
+  AIJTCUHaloDestroy(&plan->halo);
+  plan->transposes = AIJTCU_EMPTY;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+/* What a plan keeps for a pattern, in the sequence in which it goes: bricks before the order that they may be of */
+static const struct {
+  PetscErrorCode (*destroy)(AIJTCUPlan *);
+  PetscInt64 (*bytes)(const AIJTCUPlan *); /* of device memory, or NULL */
+  size_t state, why;                       /* of one that can be refused: where these are, else 0 */
+} artifacts[] = {
+#define REFUSABLE(artifact) offsetof(AIJTCUPlan, artifact.state), offsetof(AIJTCUPlan, artifact.why)
+#if AIJTCU_HAVE_DEVICE
+  {AIJTCUPlanDropLaunches,  NULL,                    0, 0                },
+#endif
+#if AIJTCU_HAVE_BRICKS
+  {AIJTCUBricksDestroy,     AIJTCUBricksDeviceBytes, REFUSABLE(bricks)   },
+#endif
+  {AIJTCUOrderDestroy,      AIJTCUOrderBytes,        REFUSABLE(order)    },
+  {AIJTCUCsrDestroy,        AIJTCUCsrBytes,          REFUSABLE(csr)      },
+#if AIJTCU_HAVE_DEVICE
+  {AIJTCURealDestroy,       AIJTCURealBytes,         0, 0                },
+#endif
+  {AIJTCUVectorDestroy,     AIJTCUVectorBytes,       REFUSABLE(vector)   },
+  {AIJTCUTransposeDestroy,  AIJTCUTransposeBytes,    REFUSABLE(transpose)},
+  {AIJTCUTransposedDestroy, AIJTCUTransposedBytes,   0, 0                },
+  {AIJTCUSurveyDestroy,     NULL,                    REFUSABLE(survey)   },
+#if AIJTCU_HAVE_HALO
+  {AIJTCUPlanDropHalo,      NULL,                    0, 0                },
+#endif
+  {AIJTCUTuningDestroy,     NULL,                    0, 0                }
+#undef REFUSABLE
+};
+
 /* Drop all artifacts */
 PetscErrorCode AIJTCUPlanReset(AIJTCUPlan *plan)
 {
@@ -16,26 +64,7 @@ PetscErrorCode AIJTCUPlanReset(AIJTCUPlan *plan)
   plan->answer.known = PETSC_FALSE;
   plan->refused      = (AIJTCURefusal){0, 0};
   plan->forgives     = PETSC_FALSE;
-#if AIJTCU_HAVE_DEVICE
-  PetscCall(AIJTCULaunchesDestroy(&plan->launches));
-#endif
-#if AIJTCU_HAVE_BRICKS
-  PetscCall(AIJTCUBricksDestroy(&plan->bricks));
-#endif
-  AIJTCUOrderDestroy(&plan->order); /* after the bricks, which may be of the reordered matrix */
-  AIJTCUCsrDestroy(&plan->csr);
-#if AIJTCU_HAVE_DEVICE
-  AIJTCURealDestroy(&plan->real);
-#endif
-  AIJTCUVectorDestroy(&plan->vector);
-  AIJTCUTransposeDestroy(&plan->transpose);
-  AIJTCUTransposedDestroy(&plan->transposed);
-  AIJTCUSurveyDestroy(&plan->survey);
-  PetscCall(AIJTCUTuningDestroy(&plan->tunings));
-#if AIJTCU_HAVE_HALO
-  AIJTCUHaloDestroy(&plan->halo);
-  plan->transposes = AIJTCU_EMPTY;
-#endif
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(artifacts); k++) PetscCall((*artifacts[k].destroy)(plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -52,13 +81,6 @@ PetscErrorCode AIJTCUPlanSync(Mat A, AIJTCUPlan *plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static AIJTCUState AIJTCUForgive(AIJTCUState state, HrpbError why, PetscBool now, PetscBool *any)
-{
-  if (state != AIJTCU_REFUSED || (why != HRPB_ERR_DEVICE_MEMORY && why != HRPB_ERR_MEMORY)) return state;
-  *any = PETSC_TRUE;
-  return now ? AIJTCU_EMPTY : state;
-}
-
 /*
    Before a product: what was refused for lack of memory is asked for again after some products. What follows from a
    path may change then, so the last answer goes
@@ -68,14 +90,14 @@ void AIJTCUPlanForgive(AIJTCUPlan *plan)
   const PetscBool now = (PetscBool)(plan->forgives && !AIJTCURefusalHolds(&plan->refused));
   PetscBool       any = PETSC_FALSE;
 
-  plan->survey.state    = AIJTCUForgive(plan->survey.state, plan->survey.why, now, &any);
-  plan->csr.state       = AIJTCUForgive(plan->csr.state, plan->csr.why, now, &any);
-  plan->vector.state    = AIJTCUForgive(plan->vector.state, plan->vector.why, now, &any);
-  plan->transpose.state = AIJTCUForgive(plan->transpose.state, plan->transpose.why, now, &any);
-  plan->order.state     = AIJTCUForgive(plan->order.state, plan->order.why, now, &any);
-#if AIJTCU_HAVE_BRICKS
-  plan->bricks.state = AIJTCUForgive(plan->bricks.state, plan->bricks.why, now, &any);
-#endif
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(artifacts); k++) {
+    AIJTCUState    *state = (AIJTCUState *)((char *)plan + artifacts[k].state);
+    const HrpbError why   = *(const HrpbError *)((const char *)plan + artifacts[k].why);
+
+    if (!artifacts[k].state || *state != AIJTCU_REFUSED || (why != HRPB_ERR_DEVICE_MEMORY && why != HRPB_ERR_MEMORY)) continue;
+    any = PETSC_TRUE;
+    if (now) *state = AIJTCU_EMPTY;
+  }
   if (now) plan->answer.known = PETSC_FALSE;
   else if (any && !plan->forgives) AIJTCURefusalBegin(&plan->refused);
   plan->forgives = (PetscBool)(any && !now);
@@ -95,22 +117,16 @@ PetscErrorCode AIJTCUPlanTransposed(Mat A, AIJTCUPlan *plan, Mat *T)
 }
 #endif
 
-/* Bytes of device memory in the artifacts */
+/* Bytes of device memory in the artifacts, and in those of the transpose */
 PetscInt64 AIJTCUPlanDeviceBytes(const AIJTCUPlan *plan)
 {
-  PetscInt64 bytes = AIJTCUCsrBytes(&plan->csr) + AIJTCUVectorBytes(&plan->vector) + AIJTCUTransposeBytes(&plan->transpose) + AIJTCUTransposedBytes(&plan->transposed) + AIJTCUOrderBytes(&plan->order);
+  PetscInt64  bytes = 0;
+  AIJTCUPlan *transposed;
 
-  if (plan->transposed.mat) {
-    AIJTCUPlan *transposed;
-
-    if (!AIJTCUGetPlan(plan->transposed.mat, &transposed) && transposed) bytes += AIJTCUPlanDeviceBytes(transposed);
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(artifacts); k++) {
+    if (artifacts[k].bytes) bytes += (*artifacts[k].bytes)(plan);
   }
-#if AIJTCU_HAVE_BRICKS
-  if (plan->bricks.device) bytes += AIJTCUBricksBytes(&plan->bricks) + AIJTCUBricksBytesBeside(&plan->bricks);
-#endif
-#if AIJTCU_HAVE_DEVICE
-  bytes += AIJTCURealBytes(&plan->real);
-#endif
+  if (plan->transposed.mat && !AIJTCUGetPlan(plan->transposed.mat, &transposed) && transposed) bytes += AIJTCUPlanDeviceBytes(transposed);
   return bytes;
 }
 

@@ -45,12 +45,14 @@ struct _n_AIJTCUPlan {
    AIJTCUPlanOrder()    builds or renews what the path needs; writes an order, in which a kernel may be missing
    AIJTCUPlanPeek()     for views: fetches nothing; says whether the path is known
    AIJTCUPlanKnow()     fetches all facts; gives the whole decision
+   AIJTCUPlanSurvey()   counts active columns, if they are not known
    AIJTCUPlanTuned()    what was tuned, or NULL
 */
 PETSC_INTERN PetscErrorCode AIJTCUPlanDecide(Mat, AIJTCUPlan *, AIJTCUAsk *);
 PETSC_INTERN PetscErrorCode AIJTCUPlanOrder(Mat, AIJTCUPlan *, const AIJTCUAsk *, AIJTCUWorkOrder *);
 PETSC_INTERN PetscErrorCode AIJTCUPlanKnow(Mat, AIJTCUPlan *, const AIJTCUAsk *, AIJTCUFacts *, AIJTCUDecision *);
 PETSC_INTERN PetscErrorCode AIJTCUPlanPeek(Mat, AIJTCUPlan *, const AIJTCUAsk *, AIJTCUDecision *, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUPlanSurvey(Mat, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUPlanTuned(Mat, AIJTCUPlan *, SpmmOp, PetscInt, const AIJTCUTuned **);
 
 /* plan.c */
@@ -104,14 +106,6 @@ PETSC_INTERN PetscErrorCode AIJTCUOnDevice(Mat, const AIJTCUPlan *, PetscBool *)
 PETSC_INTERN PetscErrorCode AIJTCUFactsGet(Mat, const AIJTCUPlan *, const AIJTCUAsk *, AIJTCUFacts *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceFactsGet(const AIJTCUPlan *, AIJTCUDeviceFacts *);
 PETSC_INTERN PetscErrorCode AIJTCUThreshold(const AIJTCUPlan *, PetscReal *);
-PETSC_INTERN PetscErrorCode AIJTCUSurveyCreate(Mat, AIJTCUPlan *);
-
-/* vector.c: products with one vector have no decision. They ask for what they need */
-PETSC_INTERN PetscErrorCode AIJTCUVectorCreate(Mat, AIJTCUPlan *);
-PETSC_INTERN PetscErrorCode AIJTCUVectorUse(Mat, AIJTCUPlan *);
-PETSC_INTERN void           AIJTCUVectorFacts(const AIJTCUPlan *, const VectorPlan *, SpmmFacts *);
-PETSC_INTERN PetscErrorCode AIJTCUTransposeCreate(Mat, AIJTCUPlan *);
-PETSC_INTERN PetscErrorCode AIJTCUTransposeUpdate(Mat, AIJTCUPlan *, PetscBool *);
 
 #if AIJTCU_HAVE_DEVICE
 /*
@@ -133,7 +127,7 @@ PETSC_INTERN PetscErrorCode AIJTCUVectorProductIsCurrent(const AIJTCUVectorProdu
 
 /* Bytes on the device */
 PETSC_INTERN PetscInt64 AIJTCUBricksBytes(const AIJTCUBricks *);
-PETSC_INTERN PetscInt64 AIJTCUOrderBytes(const AIJTCUOrder *);
+PETSC_INTERN PetscInt64 AIJTCUOrderBytes(const AIJTCUPlan *);
 
 /* tune.c */
 PETSC_INTERN PetscErrorCode AIJTCUTuningOptions(Mat, const AIJTCUTuned *, char **);

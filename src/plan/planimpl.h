@@ -1,43 +1,54 @@
 /*
-   What the files of the plan offer each other: how artifacts come and go.
+   What the files of the plan offer each other: how artifacts come and go. All have functions of the same form, so that
+   plan.c and workorder.c have them in tables.
 */
 #pragma once
 
 #include "plan.h"
 
-PETSC_INTERN void AIJTCUSurveyDestroy(AIJTCUSurvey *);
+/* Create what a decision lacks, in place of what was there. A refusal is no error */
+typedef PetscErrorCode (*AIJTCUCreateFn)(Mat, AIJTCUPlan *, const AIJTCUDecision *);
 
-#if AIJTCU_HAVE_DEVICE
-PETSC_INTERN PetscErrorCode AIJTCURealOnStream(Mat, AIJTCUPlan *, AIJTCUNeed, AIJTCUDeviceCSR *, HrpbError *);
-PETSC_INTERN void           AIJTCURealSpare(AIJTCUReal *);
-PETSC_INTERN void           AIJTCURealDestroy(AIJTCUReal *);
-PETSC_INTERN PetscInt64     AIJTCURealBytes(const AIJTCUReal *);
-#endif
+PETSC_INTERN PetscErrorCode AIJTCUSurveyCreate(Mat, AIJTCUPlan *, const AIJTCUDecision *);
+PETSC_INTERN PetscErrorCode AIJTCUSurveyDestroy(AIJTCUPlan *);
 
-PETSC_INTERN PetscErrorCode AIJTCUCsrCreate(Mat, AIJTCUPlan *);
-PETSC_INTERN PetscErrorCode AIJTCUCsrSeekPanels(Mat, AIJTCUPlan *);
-PETSC_INTERN void           AIJTCUCsrDestroy(AIJTCUCsr *);
-PETSC_INTERN PetscInt64     AIJTCUCsrBytes(const AIJTCUCsr *);
+PETSC_INTERN PetscErrorCode AIJTCUCsrCreate(Mat, AIJTCUPlan *, const AIJTCUDecision *);
+PETSC_INTERN PetscErrorCode AIJTCUCsrSeekPanels(Mat, AIJTCUPlan *, const AIJTCUDecision *);
+PETSC_INTERN PetscErrorCode AIJTCUCsrDestroy(AIJTCUPlan *);
+PETSC_INTERN PetscInt64     AIJTCUCsrBytes(const AIJTCUPlan *);
 
-PETSC_INTERN void       AIJTCUVectorDestroy(AIJTCUVector *);
-PETSC_INTERN PetscInt64 AIJTCUVectorBytes(const AIJTCUVector *);
-PETSC_INTERN void       AIJTCUVectorHurry(AIJTCUPlan *);
-PETSC_INTERN void       AIJTCUTransposeDestroy(AIJTCUTranspose *);
-PETSC_INTERN PetscInt64 AIJTCUTransposeBytes(const AIJTCUTranspose *);
+PETSC_INTERN PetscErrorCode AIJTCUVectorCreate(Mat, AIJTCUPlan *, const AIJTCUDecision *);
+PETSC_INTERN PetscErrorCode AIJTCUVectorUse(Mat, AIJTCUPlan *);
+PETSC_INTERN void           AIJTCUVectorHurry(AIJTCUPlan *);
+PETSC_INTERN void           AIJTCUVectorFacts(const AIJTCUPlan *, const VectorPlan *, SpmmFacts *);
+PETSC_INTERN PetscErrorCode AIJTCUVectorDestroy(AIJTCUPlan *);
+PETSC_INTERN PetscInt64     AIJTCUVectorBytes(const AIJTCUPlan *);
+
+PETSC_INTERN PetscErrorCode AIJTCUTransposeCreate(Mat, AIJTCUPlan *, const AIJTCUDecision *);
+PETSC_INTERN PetscErrorCode AIJTCUTransposeUpdate(Mat, AIJTCUPlan *, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUTransposeDestroy(AIJTCUPlan *);
+PETSC_INTERN PetscInt64     AIJTCUTransposeBytes(const AIJTCUPlan *);
 
 PETSC_INTERN PetscErrorCode AIJTCUTransposedUpdate(Mat, AIJTCUPlan *, PetscBool *);
-PETSC_INTERN void           AIJTCUTransposedDestroy(AIJTCUTransposed *);
-PETSC_INTERN PetscInt64     AIJTCUTransposedBytes(const AIJTCUTransposed *);
+PETSC_INTERN PetscErrorCode AIJTCUTransposedDestroy(AIJTCUPlan *);
+PETSC_INTERN PetscInt64     AIJTCUTransposedBytes(const AIJTCUPlan *);
 
-PETSC_INTERN PetscErrorCode AIJTCUOrderCreate(Mat, AIJTCUPlan *, PetscInt, PetscBool);
-PETSC_INTERN void           AIJTCUOrderDestroy(AIJTCUOrder *);
+PETSC_INTERN PetscErrorCode AIJTCUOrderCreate(Mat, AIJTCUPlan *, const AIJTCUDecision *);
+PETSC_INTERN PetscErrorCode AIJTCUOrderDestroy(AIJTCUPlan *);
 
 PETSC_INTERN PetscErrorCode AIJTCUBricksCreate(Mat, AIJTCUPlan *, const AIJTCUDecision *, PetscBool);
 PETSC_INTERN PetscErrorCode AIJTCUBricksUpdate(Mat, AIJTCUPlan *);
-PETSC_INTERN PetscErrorCode AIJTCUBricksDestroy(AIJTCUBricks *);
+PETSC_INTERN PetscErrorCode AIJTCUBricksDestroy(AIJTCUPlan *);
 PETSC_INTERN PetscBool      AIJTCUBricksFit(const AIJTCUBricks *, const AIJTCUDecision *, PetscBool);
-PETSC_INTERN PetscInt64     AIJTCUBricksBytesBeside(const AIJTCUBricks *);
+PETSC_INTERN PetscInt64     AIJTCUBricksDeviceBytes(const AIJTCUPlan *);
 
 PETSC_INTERN PetscErrorCode AIJTCUTuningCreate(Mat, AIJTCUPlan *, const AIJTCUAsk *, PetscBool, const AIJTCUVariant[], PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUTuningFinish(Mat, AIJTCUPlan *, PetscLogDouble);
-PETSC_INTERN PetscErrorCode AIJTCUTuningDestroy(AIJTCUTunings *);
+PETSC_INTERN PetscErrorCode AIJTCUTuningDestroy(AIJTCUPlan *);
+
+#if AIJTCU_HAVE_DEVICE
+PETSC_INTERN PetscErrorCode AIJTCURealOnStream(Mat, AIJTCUPlan *, AIJTCUNeed, AIJTCUDeviceCSR *, HrpbError *);
+PETSC_INTERN void           AIJTCURealSpare(AIJTCUPlan *);
+PETSC_INTERN PetscErrorCode AIJTCURealDestroy(AIJTCUPlan *);
+PETSC_INTERN PetscInt64     AIJTCURealBytes(const AIJTCUPlan *);
+#endif

@@ -75,9 +75,10 @@ PetscErrorCode AIJTCUHostCSRRestore(Mat A, AIJTCUHostCSR *csr)
   #include <petscdevice_cuda.h>
 
 /* Bytes of device memory */
-PetscInt64 AIJTCURealBytes(const AIJTCUReal *r)
+PetscInt64 AIJTCURealBytes(const AIJTCUPlan *plan)
 {
-  const PetscInt64 entries = COMPLEX_ENTRIES * r->nnz;
+  const AIJTCUReal *r       = &plan->real;
+  const PetscInt64  entries = COMPLEX_ENTRIES * r->nnz;
 
   return r->rowptr ? (PetscInt64)sizeof(HrpbInt) * (r->nrows + 1 + entries) + (r->values ? (PetscInt64)sizeof(HrpbScalar) * entries : 0) : 0;
 }
@@ -146,15 +147,19 @@ PetscErrorCode AIJTCURealOnStream(Mat A, AIJTCUPlan *plan, AIJTCUNeed need, AIJT
 }
 
 /* Nothing is to be made of it now. Where CSR kernels read it, it stays */
-void AIJTCURealSpare(AIJTCUReal *r)
+void AIJTCURealSpare(AIJTCUPlan *plan)
 {
-  if (!r->kept) AIJTCURealDestroy(r);
+  if (!plan->real.kept) (void)AIJTCURealDestroy(plan);
 }
 
-void AIJTCURealDestroy(AIJTCUReal *r)
+PetscErrorCode AIJTCURealDestroy(AIJTCUPlan *plan)
 {
+  AIJTCUReal *r = &plan->real;
+
+  PetscFunctionBegin;
   if (r->rowptr || r->colidx || r->values) AIJTCURealFree(r, AIJTCUDeviceStreamBehind());
   if (r->workspace_user) AIJTCUWorkspaceUser(PETSC_FALSE);
-  memset(r, 0, sizeof(*r));
+  PetscCall(PetscMemzero(r, sizeof(*r)));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

@@ -188,7 +188,7 @@ static PetscErrorCode AIJTCUTransposedHave(Mat A, AIJTCUPlan *plan, PetscBool *h
     ierr = AIJTCUTransposedCreate(A, plan, t);
     PetscCall(PetscLogEventEnd(MAT_AIJTCU_Analyse, A, 0, 0, 0));
   }
-  if (ierr) AIJTCUTransposedDestroy(t);
+  if (ierr) (void)AIJTCUTransposedDestroy(plan);
   PetscCall(ierr);
   PetscCall(AIJTCUGetPlan(t->mat, &tplan));
   tplan->id.owner        = plan->id.owner ? plan->id.owner : plan;
@@ -232,8 +232,11 @@ PetscErrorCode AIJTCUTransposedUpdate(Mat A, AIJTCUPlan *plan, PetscBool *have)
 #endif
 
 /* An error is not looked at: the rest of the plan must go, too */
-void AIJTCUTransposedDestroy(AIJTCUTransposed *t)
+PetscErrorCode AIJTCUTransposedDestroy(AIJTCUPlan *plan)
 {
+  AIJTCUTransposed *t = &plan->transposed;
+
+  PetscFunctionBegin;
   (void)MatDestroy(&t->mat);
 #if AIJTCU_HAVE_DEVICE
   if (t->dmap) {
@@ -245,11 +248,14 @@ void AIJTCUTransposedDestroy(AIJTCUTransposed *t)
   (void)PetscFree(t->colidx);
   (void)PetscFree(t->map);
   (void)PetscFree(t->values);
-  memset(t, 0, sizeof(*t));
+  PetscCall(PetscMemzero(t, sizeof(*t)));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bytes of device memory, beside those that the matrix has */
-PetscInt64 AIJTCUTransposedBytes(const AIJTCUTransposed *t)
+/* Bytes of device memory, beside those that the matrix itself has */
+PetscInt64 AIJTCUTransposedBytes(const AIJTCUPlan *plan)
 {
+  const AIJTCUTransposed *t = &plan->transposed;
+
   return t->dmap ? (PetscInt64)sizeof(PetscInt) * t->nnz : 0;
 }

@@ -334,8 +334,10 @@ PetscErrorCode AIJTCUTuningFinish(Mat A, AIJTCUPlan *plan, PetscLogDouble second
 }
 #endif
 
-PetscErrorCode AIJTCUTuningDestroy(AIJTCUTunings *t)
+PetscErrorCode AIJTCUTuningDestroy(AIJTCUPlan *plan)
 {
+  AIJTCUTunings *t = &plan->tunings;
+
   PetscFunctionBegin;
   PetscCall(PetscFree(t->tuned));
   PetscCall(PetscMemzero(t, sizeof(*t)));

@@ -25,13 +25,14 @@ static PetscErrorCode AIJTCUVectorCreateOnDevice(Mat A, AIJTCUPlan *plan, const 
 }
 
 /* What each product needs. It reads the row pointers once */
-PetscErrorCode AIJTCUVectorCreate(Mat A, AIJTCUPlan *plan)
+PetscErrorCode AIJTCUVectorCreate(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *d)
 {
   AIJTCUVector     *v = &plan->vector;
   const VectorPlan *p = &v->plan;
 
   PetscFunctionBegin;
-  AIJTCUVectorDestroy(v);
+  (void)d;
+  PetscCall(AIJTCUVectorDestroy(plan));
   PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_PARTS > 1 ? AIJTCU_CSR_ITSELF : AIJTCU_CSR_PATTERN, AIJTCUVectorCreateOnDevice, NULL, &v->why));
   if (v->why) {
     v->state = AIJTCU_REFUSED;
@@ -111,21 +112,25 @@ void AIJTCUVectorFacts(const AIJTCUPlan *plan, const VectorPlan *v, SpmmFacts *f
 }
 #endif
 
-void AIJTCUVectorDestroy(AIJTCUVector *v)
+PetscErrorCode AIJTCUVectorDestroy(AIJTCUPlan *plan)
 {
+  AIJTCUVector *v = &plan->vector;
+
+  PetscFunctionBegin;
 #if AIJTCU_HAVE_DEVICE
   if (v->state == AIJTCU_READY) {
     VectorPlanDestroyDevice(&v->plan, AIJTCUDeviceStreamBehind());
     AIJTCUWorkspaceUser(PETSC_FALSE);
   }
 #endif
-  memset(v, 0, sizeof(*v));
+  PetscCall(PetscMemzero(v, sizeof(*v)));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Bytes of device memory */
-PetscInt64 AIJTCUVectorBytes(const AIJTCUVector *v)
+PetscInt64 AIJTCUVectorBytes(const AIJTCUPlan *plan)
 {
-  return v->state == AIJTCU_READY ? v->plan.bytes : 0;
+  return plan->vector.state == AIJTCU_READY ? plan->vector.plan.bytes : 0;
 }
 
 #if AIJTCU_HAVE_DEVICE
@@ -144,12 +149,13 @@ static PetscErrorCode AIJTCUTransposeCreateOnDevice(Mat A, AIJTCUPlan *plan, con
 }
 
 /* Make the transpose, without its values. What products need of the matrix itself must be there */
-PetscErrorCode AIJTCUTransposeCreate(Mat A, AIJTCUPlan *plan)
+PetscErrorCode AIJTCUTransposeCreate(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *d)
 {
   AIJTCUTranspose *t = &plan->transpose;
 
   PetscFunctionBegin;
-  AIJTCUTransposeDestroy(t);
+  (void)d;
+  PetscCall(AIJTCUTransposeDestroy(plan));
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Analyse, A, 0, 0, 0));
   PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_PATTERN, AIJTCUTransposeCreateOnDevice, NULL, &t->why));
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_Analyse, A, 0, 0, 0));
@@ -193,19 +199,23 @@ PetscErrorCode AIJTCUTransposeUpdate(Mat A, AIJTCUPlan *plan, PetscBool *usable)
 }
 #endif
 
-void AIJTCUTransposeDestroy(AIJTCUTranspose *t)
+PetscErrorCode AIJTCUTransposeDestroy(AIJTCUPlan *plan)
 {
+  AIJTCUTranspose *t = &plan->transpose;
+
+  PetscFunctionBegin;
 #if AIJTCU_HAVE_DEVICE
   if (t->state == AIJTCU_READY) {
     VectorTransposeDestroyDevice(&t->matrix, AIJTCUDeviceStreamBehind());
     AIJTCUWorkspaceUser(PETSC_FALSE);
   }
 #endif
-  memset(t, 0, sizeof(*t));
+  PetscCall(PetscMemzero(t, sizeof(*t)));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Bytes of device memory */
-PetscInt64 AIJTCUTransposeBytes(const AIJTCUTranspose *t)
+PetscInt64 AIJTCUTransposeBytes(const AIJTCUPlan *plan)
 {
-  return t->state == AIJTCU_READY ? t->matrix.bytes : 0;
+  return plan->transpose.state == AIJTCU_READY ? plan->transpose.matrix.bytes : 0;
 }

@@ -10,41 +10,26 @@
 static PetscErrorCode AIJTCUPlanTune(Mat, AIJTCUPlan *, const AIJTCUDecision *);
 #endif
 
+/* The facts that a decision may lack, in their sequence, and what creates each */
+static const AIJTCUCreateFn creates[AIJTCU_NNEEDS] = {
+#if AIJTCU_HAVE_DEVICE
+  [AIJTCU_NEED_VECTOR]    = AIJTCUVectorCreate,
+  [AIJTCU_NEED_TRANSPOSE] = AIJTCUTransposeCreate,
+  [AIJTCU_NEED_TUNING]    = AIJTCUPlanTune,
+  [AIJTCU_NEED_CSR]       = AIJTCUCsrCreate,
+  [AIJTCU_NEED_PANELS]    = AIJTCUCsrSeekPanels,
+  [AIJTCU_NEED_ORDER]     = AIJTCUOrderCreate,
+#endif
+  [AIJTCU_NEED_SURVEY] = AIJTCUSurveyCreate};
+
 /* Fetch the fact that a decision lacks */
 static PetscErrorCode AIJTCUPlanFetch(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *d)
 {
   PetscFunctionBegin;
   PetscCheck(A->assembled, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "The matrix must be assembled");
+  PetscCheck(creates[d->need], PETSC_COMM_SELF, PETSC_ERR_PLIB, "No fact %d", (int)d->need);
   plan->answer.known = PETSC_FALSE;
-  switch (d->need) {
-#if AIJTCU_HAVE_DEVICE
-  case AIJTCU_NEED_VECTOR:
-    PetscCall(AIJTCUVectorCreate(A, plan));
-    break;
-  case AIJTCU_NEED_TRANSPOSE:
-    PetscCall(AIJTCUTransposeCreate(A, plan));
-    break;
-  case AIJTCU_NEED_TUNING:
-    PetscCall(AIJTCUPlanTune(A, plan, d));
-    break;
-  case AIJTCU_NEED_CSR:
-    PetscCall(AIJTCUCsrCreate(A, plan));
-    break;
-  case AIJTCU_NEED_PANELS:
-    PetscCall(AIJTCUCsrSeekPanels(A, plan));
-    break;
-#endif
-  case AIJTCU_NEED_SURVEY:
-    PetscCall(AIJTCUSurveyCreate(A, plan));
-    break;
-#if AIJTCU_HAVE_DEVICE
-  case AIJTCU_NEED_ORDER:
-    PetscCall(AIJTCUOrderCreate(A, plan, d->levels, (PetscBool)(AIJTCUGetOptions(plan)->reorder == MAT_AIJTCU_REORDER_ALWAYS)));
-    break;
-#endif
-  default:
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "No fact %d", (int)d->need);
-  }
+  PetscCall((*creates[d->need])(A, plan, d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -81,7 +66,7 @@ PetscErrorCode AIJTCUPlanDecide(Mat A, AIJTCUPlan *plan, AIJTCUAsk *ask)
   ask->path   = d.path;
   ask->reason = d.reason;
 #if AIJTCU_HAVE_DEVICE
-  if (d.path == MAT_AIJTCU_PATH_CUSPARSE) AIJTCURealSpare(&plan->real);
+  if (d.path == MAT_AIJTCU_PATH_CUSPARSE) AIJTCURealSpare(plan);
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -94,6 +79,27 @@ static PetscErrorCode AIJTCUPlanDecideAll(Mat A, AIJTCUPlan *plan, const AIJTCUA
   PetscFunctionBegin;
   if (a.path == MAT_AIJTCU_PATH_AUTO) PetscCall(AIJTCUPlanDecide(A, plan, &a));
   PetscCall(AIJTCUPlanGather(A, plan, &a, d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Have the survey and the schedule, whether a decision needs them or not */
+static PetscErrorCode AIJTCUPlanCount(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *ask)
+{
+  const AIJTCUDecision survey = {.need = AIJTCU_NEED_SURVEY}, csr = {.need = AIJTCU_NEED_CSR};
+  AIJTCUFacts          facts;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUFactsGet(A, plan, ask, &facts));
+  if (facts.survey_state == AIJTCU_EMPTY) PetscCall(AIJTCUPlanFetch(A, plan, &survey));
+  if (facts.on_device && facts.csr_state == AIJTCU_EMPTY) PetscCall(AIJTCUPlanFetch(A, plan, &csr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* For views: counts of active columns, of a matrix that need not be assembled */
+PetscErrorCode AIJTCUPlanSurvey(Mat A, AIJTCUPlan *plan)
+{
+  PetscFunctionBegin;
+  if (plan->survey.state == AIJTCU_EMPTY) PetscCall(AIJTCUSurveyCreate(A, plan, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -116,13 +122,11 @@ static PetscErrorCode AIJTCUPlanTuneAsked(Mat A, AIJTCUPlan *plan, const AIJTCUD
   PetscCall(PetscTime(&start));
   PetscCall(AIJTCUDeviceFactsGet(plan, &device));
   PetscCall(AIJTCUFactsGet(A, plan, &model, &facts));
-  if (!AIJTCUTuningIsValid(o, &facts, &device)) PetscCall(AIJTCUTuningDestroy(&plan->tunings));
+  if (!AIJTCUTuningIsValid(o, &facts, &device)) PetscCall(AIJTCUTuningDestroy(plan));
   PetscCall(AIJTCUPlanDecide(A, plan, &model));
   PetscCall(AIJTCUPlanGather(A, plan, &bricks, &d));
   reordered = (PetscBool)(d.reordered && SpmmColumnsRun(&plan->order.survey));
-  PetscCall(AIJTCUFactsGet(A, plan, &model, &facts));
-  if (!reordered && facts.survey_state == AIJTCU_EMPTY) PetscCall(AIJTCUSurveyCreate(A, plan));
-  if (!reordered && facts.csr_state == AIJTCU_EMPTY) PetscCall(AIJTCUCsrCreate(A, plan));
+  if (!reordered) PetscCall(AIJTCUPlanCount(A, plan, &model));
   PetscCall(AIJTCUFactsGet(A, plan, &model, &facts));
   if (!reordered) n = AIJTCUVariants(&model, o, &facts, &device, variant);
   PetscCall(AIJTCUTuningCreate(A, plan, &model, reordered, variant, n));
@@ -147,11 +151,7 @@ PetscErrorCode AIJTCUPlanKnow(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *ask, AIJ
   PetscFunctionBegin;
   PetscCall(AIJTCUPlanSync(A, plan));
   PetscCall(AIJTCUPlanDecideAll(A, plan, ask, d));
-  PetscCall(AIJTCUFactsGet(A, plan, ask, facts));
-  if (facts->survey_state == AIJTCU_EMPTY) PetscCall(AIJTCUSurveyCreate(A, plan));
-#if AIJTCU_HAVE_DEVICE
-  if (facts->on_device && facts->csr_state == AIJTCU_EMPTY) PetscCall(AIJTCUCsrCreate(A, plan));
-#endif
+  PetscCall(AIJTCUPlanCount(A, plan, ask));
   PetscCall(AIJTCUFactsGet(A, plan, ask, facts));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -192,8 +192,11 @@ PetscErrorCode AIJTCUPlanTuned(Mat A, AIJTCUPlan *plan, SpmmOp op, PetscInt N, c
 
 static PetscBool AIJTCUAskedTheSame(const AIJTCUAsk *a, const AIJTCUAsk *b)
 {
-  return (PetscBool)(a->op == b->op && a->N == b->N && a->decide == b->decide && a->K == b->K && a->X == b->X && a->Y == b->Y && a->update == b->update && a->softmax == b->softmax && a->path == b->path && a->reason == b->reason && a->host == b->host &&
-                     a->transposed == b->transposed && a->untuned == b->untuned);
+  PetscBool same = (PetscBool)(a->op == b->op && a->N == b->N && a->decide == b->decide && a->K == b->K);
+
+  same = (PetscBool)(same && a->X == b->X && a->Y == b->Y && a->update == b->update && a->softmax == b->softmax);
+  same = (PetscBool)(same && a->path == b->path && a->reason == b->reason);
+  return (PetscBool)(same && a->host == b->host && a->transposed == b->transposed && a->untuned == b->untuned);
 }
 
 /* The whole decision, as it was the last time if nothing has changed since */
@@ -238,8 +241,8 @@ static PetscErrorCode AIJTCUPlanHaveBricks(Mat A, AIJTCUPlan *plan, const AIJTCU
   */
   if (AIJTCUGetOptions(plan)->reorder == MAT_AIJTCU_REORDER_NEVER && (plan->order.state != AIJTCU_EMPTY || plan->tunings.n)) {
     plan->answer.known = PETSC_FALSE;
-    AIJTCUOrderDestroy(&plan->order);
-    if (plan->tunings.reorder != MAT_AIJTCU_REORDER_NEVER) PetscCall(AIJTCUTuningDestroy(&plan->tunings));
+    PetscCall(AIJTCUOrderDestroy(plan));
+    if (plan->tunings.reorder != MAT_AIJTCU_REORDER_NEVER) PetscCall(AIJTCUTuningDestroy(plan));
   }
   if (plan->bricks.state != AIJTCU_READY) d->kernel = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -319,9 +322,11 @@ PetscErrorCode AIJTCUPlanOrder(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *ask, AI
   AIJTCUPlanForgive(plan);
   PetscCall(AIJTCUPlanAnswer(A, plan, ask, &d));
   if (d.path == MAT_AIJTCU_PATH_TCU && !d.kernel && d.op == SPMM_OP_PRODUCT)
-    PetscCall(PetscInfo(A, "aijtcu: products take the CSR path: %s\n", AIJTCUReasons[AIJTCU_HAVE_BRICKS ? AIJTCU_REASON_NO_KERNEL : AIJTCU_REASON_SCALAR_TYPE]));
+    PetscCall(PetscInfo(A, "aijtcu: products take the CSR path: %s\n",
+      AIJTCUReasons[AIJTCU_HAVE_BRICKS ? AIJTCU_REASON_NO_KERNEL : AIJTCU_REASON_SCALAR_TYPE]));
   PetscCall(AIJTCUPlanHave(A, plan, ask, &d));
-  *order = (AIJTCUWorkOrder){.path = d.path, .reason = AIJTCUReasons[d.reason], .seconds = d.seconds, .kernel = d.kernel, .operands = AIJTCUOperandsAsked(ask)};
+  *order          = (AIJTCUWorkOrder){.path = d.path, .reason = AIJTCUReasons[d.reason], .seconds = d.seconds, .kernel = d.kernel};
+  order->operands = AIJTCUOperandsAsked(ask);
   if (d.kernel) AIJTCUPlanMatrix(A, plan, &d, ask->transposed, order);
   else order->why = d.path == MAT_AIJTCU_PATH_TCU ? plan->bricks.why : plan->csr.why;
   if (!order->kernel && !order->why) order->why = HRPB_ERR_UNSUPPORTED;

@@ -63,21 +63,24 @@ static PetscErrorCode AIJTCUMultHasTranspose(Mat A, AIJTCUPlan *plan, PetscBool 
 
   PetscFunctionBegin;
   PetscCall(AIJTCUPlanSync(A, plan));
-  *has = (PetscBool)(t->state != AIJTCU_EMPTY || AIJTCUGetOptions(plan)->mult != MAT_AIJTCU_MULT_AUTO || t->products++ >= TRANSPOSES_BEFORE);
+  *has = (PetscBool)(t->state != AIJTCU_EMPTY || AIJTCUGetOptions(plan)->mult != MAT_AIJTCU_MULT_AUTO);
+  if (!*has) *has = (PetscBool)(t->products++ >= TRANSPOSES_BEFORE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* How a kernel of ours multiplies, if one can */
 static PetscErrorCode AIJTCUMultOrder(Mat A, AIJTCUPlan *plan, PetscBool transposed, Vec x, Vec y, Vec z, AIJTCUWorkOrder *order)
 {
-  const AIJTCUAsk ask    = {.op = SPMM_OP_VECTOR, .N = 1, .update = y ? SPMM_ADD : SPMM_ASSIGN, .path = MAT_AIJTCU_PATH_CSR, .transposed = transposed};
-  const Vec       all[3] = {x, y, z};
-  PetscBool       usable;
+  const SpmmUpdate    update = y ? SPMM_ADD : SPMM_ASSIGN;
+  const AIJTCUAsk     ask    = {.op = SPMM_OP_VECTOR, .N = 1, .update = update, .path = MAT_AIJTCU_PATH_CSR, .transposed = transposed};
+  const MatAIJTCUMult mult   = AIJTCUGetOptions(plan)->mult;
+  const Vec           all[3] = {x, y, z};
+  PetscBool           usable;
 
   PetscFunctionBegin;
   order->kernel = NULL;
   PetscCall(AIJTCUOnDevice(A, plan, &usable));
-  if ((AIJTCU_PARTS > 1 && transposed) || AIJTCUGetOptions(plan)->mult == MAT_AIJTCU_MULT_CUSPARSE || plan->id.kind != AIJTCU_KIND_SEQ || !A->assembled) usable = PETSC_FALSE;
+  if ((AIJTCU_PARTS > 1 && transposed) || mult == MAT_AIJTCU_MULT_CUSPARSE || plan->id.kind != AIJTCU_KIND_SEQ || !A->assembled) usable = PETSC_FALSE;
   for (int i = 0; i < 3 && usable; i++) {
     if (all[i]) PetscCall(PetscObjectTypeCompareAny((PetscObject)all[i], &usable, VECSEQCUDA, VECMPICUDA, ""));
   }

@@ -12,11 +12,13 @@
    kernel's own workspace. There are two of each: one is copied while the other is multiplied.
 */
 typedef struct {
-  SpmmOperands operands; /* of all columns. One is row-major only if both are on the device */
-  PetscInt     m, n;     /* real rows of C and of B */
-  PetscBool    bhost, chost;
-  PetscInt     ldbslot, ldcslot; /* leading dimensions of the buffers: whole units of 16 bytes */
-  size_t       bslot, cslot;     /* scalars of a buffer for one piece */
+  const AIJTCUAsk       *ask;
+  const AIJTCUWorkOrder *order;    /* for all columns, of this ask */
+  SpmmOperands           operands; /* of all columns. One is row-major only if both are on the device */
+  PetscInt               m, n;     /* real rows of C and of B */
+  PetscBool              bhost, chost;
+  PetscInt               ldbslot, ldcslot; /* leading dimensions of the buffers: whole units of 16 bytes */
+  size_t                 bslot, cslot;     /* scalars of a buffer for one piece */
 } AIJTCUDeviceArrays;
 
 /* A product in pieces of columns, while its kernels run */
@@ -52,7 +54,7 @@ static HrpbError AIJTCUKernelWork(const AIJTCUDevicePieces *p, size_t *bytes)
 static PetscErrorCode AIJTCUWorkBytes(AIJTCUDevicePieces *p, HrpbError *err)
 {
   const size_t        unit = 256 / sizeof(HrpbScalar), width = (size_t)p->width;
-  AIJTCUDeviceArrays *x    = p->arrays;
+  AIJTCUDeviceArrays *x = p->arrays;
 
   PetscFunctionBegin;
   AIJTCUCallDevice(*err, AIJTCUKernelWork(p, &p->kernel));
@@ -66,7 +68,8 @@ static PetscErrorCode AIJTCUWorkBytes(AIJTCUDevicePieces *p, HrpbError *err)
 }
 
 /* Bring the columns of C of a piece to the host, after its product */
-static PetscErrorCode AIJTCUBringPiece(const AIJTCUDeviceArrays *x, PetscInt first, PetscInt width, const HrpbScalar *from, int slot, const AIJTCUTransfers *t)
+static PetscErrorCode AIJTCUBringPiece(const AIJTCUDeviceArrays *x, PetscInt first, PetscInt width, const HrpbScalar *from, int slot,
+  const AIJTCUTransfers *t)
 {
   const SpmmOut *C = &x->operands.Y;
 
@@ -81,7 +84,8 @@ static PetscErrorCode AIJTCUBringPiece(const AIJTCUDeviceArrays *x, PetscInt fir
    Compute a product with at least one matrix on the host. The next columns of B come before the last ones of C go: a
    copy of memory that is not page-locked keeps the host waiting until it is done.
 */
-static PetscErrorCode AIJTCUDeviceMultiplyPieces(AIJTCUPlan *plan, AIJTCUDevicePieces *p, const AIJTCUTransfers *t, cudaStream_t stream, HrpbError *err)
+static PetscErrorCode AIJTCUDeviceMultiplyPieces(AIJTCUPlan *plan, AIJTCUDevicePieces *p, const AIJTCUTransfers *t, cudaStream_t stream,
+  HrpbError *err)
 {
   const AIJTCUDeviceArrays *x     = p->arrays;
   const PetscInt            piece = p->width, N = (PetscInt)x->operands.N;
@@ -115,7 +119,10 @@ static PetscErrorCode AIJTCUDeviceMultiplyPieces(AIJTCUPlan *plan, AIJTCUDeviceP
     PetscCallCUDA(cudaEventRecord(t->multiplied[slot], stream));
     if (x->chost && first > 0) PetscCall(AIJTCUBringPiece(x, first - piece, piece, cslot + (size_t)!slot * x->cslot, !slot, t));
   }
-  if (x->chost && first > 0 && !*err) PetscCall(AIJTCUBringPiece(x, first - piece, N - (first - piece), cslot + (size_t)!slot * x->cslot, !slot, t));
+  if (x->chost && first > 0 && !*err) {
+    first -= piece;
+    PetscCall(AIJTCUBringPiece(x, first, N - first, cslot + (size_t)!slot * x->cslot, !slot, t));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -181,9 +188,10 @@ static PetscErrorCode AIJTCUDeviceMultiplyArrays(Mat A, AIJTCUPlan *plan, const 
 }
 
 /* The order for pieces of this width: decided as for all columns, with a kernel for those of a piece */
-static PetscErrorCode AIJTCUOrderPieces(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *ask, AIJTCUDevicePieces *p, HrpbError *err)
+static PetscErrorCode AIJTCUOrderPieces(Mat A, AIJTCUPlan *plan, AIJTCUDevicePieces *p, HrpbError *err)
 {
-  AIJTCUAsk piece = *ask;
+  const AIJTCUAsk *ask   = p->arrays->ask;
+  AIJTCUAsk        piece = *ask;
 
   PetscFunctionBegin;
   piece.N      = p->width;
@@ -198,18 +206,19 @@ static PetscErrorCode AIJTCUOrderPieces(Mat A, AIJTCUPlan *plan, const AIJTCUAsk
    Multiply with the arrays that x has, in pieces of as many columns as the workspace allows. Large matrices of the host
    are cut further, so that copies overlap with work
 */
-static PetscErrorCode AIJTCUDeviceMultiplyIt(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *ask, const AIJTCUWorkOrder *order, AIJTCUDeviceArrays *x, HrpbError *err)
+static PetscErrorCode AIJTCUDeviceMultiplyIt(Mat A, AIJTCUPlan *plan, AIJTCUDeviceArrays *x, HrpbError *err)
 {
-  AIJTCUDevicePieces p     = {.order = *order, .arrays = x};
+  AIJTCUDevicePieces p     = {.order = *x->order, .arrays = x};
   PetscInt           piece = PetscMin((PetscInt)x->operands.N, HRPB_MAX_COLUMNS);
 
   PetscFunctionBegin;
-  if ((x->bhost || x->chost) && (size_t)PetscMax(x->m, x->n) * (size_t)piece / PIECES > LEAST_PIECE) piece = PetscMin(piece, (piece / PIECES + 15) / 16 * 16);
+  if ((x->bhost || x->chost) && (size_t)PetscMax(x->m, x->n) * (size_t)piece / PIECES > LEAST_PIECE)
+    piece = PetscMin(piece, (piece / PIECES + 15) / 16 * 16);
   for (;; piece = (piece / 2 + 15) / 16 * 16) {
     PetscBool fits = PETSC_TRUE;
 
     p.width = piece;
-    PetscCall(AIJTCUOrderPieces(A, plan, ask, &p, err));
+    PetscCall(AIJTCUOrderPieces(A, plan, &p, err));
     if (*err) PetscFunctionReturn(PETSC_SUCCESS);
     if (p.all) PetscCall(AIJTCUWorkspaceFits(p.all, &fits));
     if (!fits && piece > NARROWEST) continue;
@@ -219,7 +228,7 @@ static PetscErrorCode AIJTCUDeviceMultiplyIt(Mat A, AIJTCUPlan *plan, const AIJT
 }
 
 /* With B's array in x, get the array of C as well */
-static PetscErrorCode AIJTCUDeviceMultiplyInto(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *ask, const AIJTCUWorkOrder *order, AIJTCUDeviceArrays *x, Mat C, HrpbError *err)
+static PetscErrorCode AIJTCUDeviceMultiplyInto(Mat A, AIJTCUPlan *plan, AIJTCUDeviceArrays *x, Mat C, HrpbError *err)
 {
   PetscScalar   *c;
   PetscMemType   mem;
@@ -229,22 +238,23 @@ static PetscErrorCode AIJTCUDeviceMultiplyInto(Mat A, AIJTCUPlan *plan, const AI
   PetscCall(MatDenseGetArrayWriteAndMemType(C, &c, &mem));
   x->operands.Y.array = (HrpbScalar *)c;
   x->chost            = PetscMemTypeHost(mem) ? PETSC_TRUE : PETSC_FALSE;
-  ierr                = AIJTCUDeviceMultiplyIt(A, plan, ask, order, x, err);
+  ierr                = AIJTCUDeviceMultiplyIt(A, plan, x, err);
   PetscCall(MatDenseRestoreArrayWriteAndMemType(C, &c));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Rows are real ones, also where a kernel for one vector counts complex ones */
-static AIJTCUDeviceArrays AIJTCUArraysFor(Mat A, const AIJTCUWorkOrder *order)
+static AIJTCUDeviceArrays AIJTCUArraysFor(Mat A, const AIJTCUAsk *ask, const AIJTCUWorkOrder *order)
 {
-  return (AIJTCUDeviceArrays){.operands = order->operands, .m = AIJTCU_PARTS * A->rmap->n, .n = AIJTCU_PARTS * A->cmap->n};
+  return (AIJTCUDeviceArrays){.ask = ask, .order = order, .operands = order->operands, .m = AIJTCU_PARTS * A->rmap->n, .n = AIJTCU_PARTS * A->cmap->n};
 }
 
 /* Compute C = A B, as ordered for this ask */
-PetscErrorCode AIJTCUDeviceMultiply(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *ask, const AIJTCUWorkOrder *order, Mat B, Mat C, HrpbError *err)
+PetscErrorCode AIJTCUDeviceMultiply(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *ask, const AIJTCUWorkOrder *order, Mat B, Mat C,
+  HrpbError *err)
 {
-  AIJTCUDeviceArrays x = AIJTCUArraysFor(A, order);
+  AIJTCUDeviceArrays x = AIJTCUArraysFor(A, ask, order);
   const PetscScalar *b;
   PetscMemType       mem;
   PetscErrorCode     ierr;
@@ -255,16 +265,17 @@ PetscErrorCode AIJTCUDeviceMultiply(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *as
   PetscCall(MatDenseGetArrayReadAndMemType(B, &b, &mem));
   x.operands.X.array = (const HrpbScalar *)b;
   x.bhost            = PetscMemTypeHost(mem) ? PETSC_TRUE : PETSC_FALSE;
-  ierr               = AIJTCUDeviceMultiplyInto(A, plan, ask, order, &x, C, err);
+  ierr               = AIJTCUDeviceMultiplyInto(A, plan, &x, C, err);
   PetscCall(MatDenseRestoreArrayReadAndMemType(B, &b));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Compute C += A B with a row-major B. Its array is on the device, and so must C be */
-PetscErrorCode AIJTCUDeviceAdd(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *ask, const AIJTCUWorkOrder *order, const HrpbScalar *b, Mat C, HrpbError *err)
+PetscErrorCode AIJTCUDeviceAdd(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *ask, const AIJTCUWorkOrder *order, const HrpbScalar *b, Mat C,
+  HrpbError *err)
 {
-  AIJTCUDeviceArrays x = AIJTCUArraysFor(A, order);
+  AIJTCUDeviceArrays x = AIJTCUArraysFor(A, ask, order);
   PetscMemType       mem;
   PetscInt64         ldc;
   PetscScalar       *c;
@@ -276,7 +287,7 @@ PetscErrorCode AIJTCUDeviceAdd(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *ask, co
   x.operands.X  = (SpmmIn){b, ask->N, SPMM_ROW_MAJOR};
   x.operands.Y  = (SpmmOut){(HrpbScalar *)c, ldc, SPMM_COLUMN_MAJOR};
   x.operands.Y0 = (SpmmIn){(const HrpbScalar *)c, ldc, SPMM_COLUMN_MAJOR};
-  if (PetscMemTypeDevice(mem)) ierr = AIJTCUDeviceMultiplyIt(A, plan, ask, order, &x, err);
+  if (PetscMemTypeDevice(mem)) ierr = AIJTCUDeviceMultiplyIt(A, plan, &x, err);
   PetscCall(MatDenseRestoreArrayAndMemType(C, &c));
   PetscCall(ierr);
   PetscCheck(PetscMemTypeDevice(mem), PETSC_COMM_SELF, PETSC_ERR_PLIB, "The result of a product on a device is on the host");
@@ -284,9 +295,10 @@ PetscErrorCode AIJTCUDeviceAdd(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *ask, co
 }
 
 /* Compute the row-major C = A B, all on the device. Its array has N numbers for each real row of A */
-PetscErrorCode AIJTCUDeviceToRows(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *ask, const AIJTCUWorkOrder *order, Mat B, HrpbScalar *c, HrpbError *err)
+PetscErrorCode AIJTCUDeviceToRows(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *ask, const AIJTCUWorkOrder *order, Mat B, HrpbScalar *c,
+  HrpbError *err)
 {
-  AIJTCUDeviceArrays x = AIJTCUArraysFor(A, order);
+  AIJTCUDeviceArrays x = AIJTCUArraysFor(A, ask, order);
   const PetscScalar *b;
   PetscMemType       mem;
   PetscErrorCode     ierr = PETSC_SUCCESS;
@@ -296,7 +308,7 @@ PetscErrorCode AIJTCUDeviceToRows(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *ask,
   PetscCall(MatDenseGetArrayReadAndMemType(B, &b, &mem));
   x.operands.X.array = (const HrpbScalar *)b;
   x.operands.Y       = (SpmmOut){c, ask->N, SPMM_ROW_MAJOR};
-  if (PetscMemTypeDevice(mem)) ierr = AIJTCUDeviceMultiplyIt(A, plan, ask, order, &x, err);
+  if (PetscMemTypeDevice(mem)) ierr = AIJTCUDeviceMultiplyIt(A, plan, &x, err);
   PetscCall(MatDenseRestoreArrayReadAndMemType(B, &b));
   PetscCall(ierr);
   PetscCheck(PetscMemTypeDevice(mem), PETSC_COMM_SELF, PETSC_ERR_PLIB, "The operand of a product on a device is on the host");

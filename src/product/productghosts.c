@@ -9,12 +9,12 @@
 #if AIJTCU_HAVE_HALO
 
 typedef struct {
-  Mat          A;     /* the block, or its transpose */
-  Mat          dense; /* C, or B */
-  HrpbScalar  *ghosts; /* row-major, for real rows */
-  PetscInt     N;
-  PetscBool    sums; /* they are made: G = A B. Otherwise C += A G */
-  PetscBool    host;
+  Mat         A;      /* the block, or its transpose */
+  Mat         dense;  /* C, or B */
+  HrpbScalar *ghosts; /* row-major, for real rows */
+  PetscInt    N;
+  PetscBool   sums; /* they are made: G = A B. Otherwise C += A G */
+  PetscBool   host;
 } AIJTCUGhosts;
 
 /* What is asked for, on the host or where the matrix is. The path of an off-diagonal block is its own */

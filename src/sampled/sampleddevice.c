@@ -92,7 +92,8 @@ static PetscErrorCode AIJTCUSampledFree(AIJTCUSampled *p)
 static PetscErrorCode AIJTCUSampledWithoutPlan(Mat S, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
 {
   AIJTCUWorkOrder    *order   = (AIJTCUWorkOrder *)ctx;
-  const AIJTCUAsk     ask     = {.op = SPMM_OP_SAMPLED, .N = (PetscInt)order->operands.N, .X = order->operands.X.layout, .update = order->operands.update, .path = MAT_AIJTCU_PATH_CSR};
+  const SpmmOperands *o       = &order->operands;
+  const AIJTCUAsk     ask     = {.op = SPMM_OP_SAMPLED, .N = (PetscInt)o->N, .X = o->X.layout, .update = o->update, .path = MAT_AIJTCU_PATH_CSR};
   const AIJTCUOptions options = {.threshold = PETSC_DEFAULT};
   AIJTCUFacts         facts   = {.device = PETSC_TRUE, .on_device = PETSC_TRUE, .csr_state = AIJTCU_READY, .panels_sought = PETSC_TRUE};
   AIJTCUDeviceFacts   device  = {.device = NULL};
@@ -168,7 +169,8 @@ static PetscErrorCode AIJTCUSampledDoBlock(const AIJTCUSampled *p, int which, Sp
   AIJTCUCallParent(C, MatSeqAIJCUSPARSEGetArrayWrite(C, &c));
   order.operands   = SpmmSampled(p->k, p->left.array, p->left.ld, right.array, right.ld, p->scale, c);
   order.operands.X = right;
-  ierr             = plan ? AIJTCUOrderRun(S, plan, &order, err) : AIJTCUDeviceCall(S, NULL, order.need, AIJTCUSampledWithoutPlan, &order, err);
+  if (plan) ierr = AIJTCUOrderRun(S, plan, &order, err);
+  else ierr = AIJTCUDeviceCall(S, NULL, order.need, AIJTCUSampledWithoutPlan, &order, err);
   AIJTCUCallParent(C, MatSeqAIJCUSPARSERestoreArrayWrite(C, &c));
   PetscCall(ierr);
   if (plan && !*err) {
@@ -185,7 +187,7 @@ static PetscErrorCode AIJTCUSampledAgree(Mat S, PetscErrorCode ierr, HrpbError *
   PetscBool all;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUAgree(PetscObjectComm((PetscObject)S), ierr, (PetscBool)!*err, &all));
+  PetscCall(AIJTCUAgree(PetscObjectComm((PetscObject)S), ierr, (PetscBool) !*err, &all));
   if (!all && !*err) *err = HRPB_ERR_DEVICE_MEMORY;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -291,7 +293,8 @@ PetscErrorCode AIJTCUSampledOnDevice(Mat S, Mat X, Mat Y, PetscBool scale, Mat C
 /* R = W Z, where W is S .* (X Y^T), X Y^T at the entries of S, or its softmax. The arrays are on the device */
 static PetscErrorCode AIJTCUFusedRun(Mat S, AIJTCUPlan *plan, const SpmmOperands *o, HrpbError *err)
 {
-  const AIJTCUAsk ask = {.op = SPMM_OP_FUSED, .N = (PetscInt)o->N, .K = (PetscInt)o->K, .update = o->update, .softmax = (PetscBool)o->softmax};
+  const PetscBool softmax = o->softmax ? PETSC_TRUE : PETSC_FALSE;
+  const AIJTCUAsk ask     = {.op = SPMM_OP_FUSED, .N = (PetscInt)o->N, .K = (PetscInt)o->K, .update = o->update, .softmax = softmax};
   AIJTCUWorkOrder order;
   MatInfo         info;
 

@@ -45,7 +45,7 @@ PetscErrorCode AIJTCULocalCounts(Mat A, PetscInt64 *nnz, PetscInt64 *cols8, Pets
     PetscCall(AIJTCUGetPlan(blocks[i], &plan));
     PetscCall(AIJTCUPlanSync(blocks[i], plan));
     PetscCall(AIJTCUNonzeros(blocks[i], &entries));
-    if (plan->survey.state == AIJTCU_EMPTY) PetscCall(AIJTCUSurveyCreate(blocks[i], plan));
+    PetscCall(AIJTCUPlanSurvey(blocks[i], plan));
     *nnz += AIJTCU_PARTS * AIJTCU_PARTS * entries;
     *cols8 += plan->survey.survey.strip_cols8;
     *cols16 += plan->survey.survey.strip_cols16;
@@ -111,7 +111,7 @@ PetscErrorCode MatAIJTCUGetSynergy(Mat A, MatAIJTCUSynergy *synergy)
     synergy->built = PETSC_TRUE;
     if (b->reordered) synergy->reordered = PETSC_TRUE;
     synergy->bricks += b->hrpb.nbricks;
-    synergy->hrpb_bytes += AIJTCUBricksBytes(b) + (b->reordered ? AIJTCUOrderBytes(&plan->order) : 0);
+    synergy->hrpb_bytes += AIJTCUBricksBytes(b) + (b->reordered ? AIJTCUOrderBytes(plan) : 0);
     slots += (PetscInt64)b->hrpb.nbricks * b->format.brick_rows * HRPB_BRICK_COLS;
     brick_nnz += b->hrpb.nnz;
     brick_cols += b->hrpb.nbrick_cols;
