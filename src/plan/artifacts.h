@@ -2,9 +2,9 @@
    Artifacts: what is made of a matrix once for a nonzero pattern, and kept in its plan.
 
    Each artifact has a file of its own, with functions to create it, to update it for new values, and to destroy it.
-   Each has a state. None looks at the pattern or chooses: workorder.c creates what a decision names, and AIJTCUPlanSync()
-   drops all of them together when the pattern changes. The plan of a parallel matrix has a halo, its blocks have the
-   others.
+   Each has a state. None looks at the pattern or chooses: workorder.c creates what a decision names, and
+   AIJTCUPlanSync() drops all of them together when the pattern changes. The plan of a parallel matrix has a halo, its
+   blocks have the others.
 */
 #pragma once
 

@@ -123,7 +123,7 @@ typedef struct {
   PetscBool bound;     /* it is bound to the host */
   PetscBool on_device; /* it is on a device now, and this library has kernels there */
 
-  SpmmFacts   matrix;          /* its sizes, its survey, and the numbers of its CSR schedule and its plan for one vector */
+  SpmmFacts   matrix;          /* sizes, survey, and the numbers of the CSR schedule and of what serves one vector */
   AIJTCUState survey_state;    /* whether the survey in matrix is valid */
   AIJTCUState csr_state;       /* whether the numbers of the schedule in matrix are valid */
   AIJTCUState vector_state;    /* the same for one vector. Refused for a matrix without entries, too */
