@@ -27,8 +27,9 @@ typedef struct {
 } Graph;
 
 /*
-   The first 13 are those of the SpMM report, then those of cuTeSpMM's tables 3 and 4. The longest rows of arxiv, reddit,
-   amazon and wikikg2 follow from what the report says of them, others from what the collections say, or are assumed
+   The first 13 are those of the SpMM report, then those of cuTeSpMM's tables 3 and 4. The longest rows of arxiv,
+   reddit, amazon and wikikg2 follow from what the report says of them, others from what the collections say, or are
+   assumed
 */
 static const Graph graphs[] = {
   {"arxiv-like", 169343, 1166243, 13161, 0, 0.366, 0, 0},
