@@ -311,11 +311,14 @@ typedef struct {
    Fields:
 +  alpha        - nonzeros for each slot of the active columns of strips of 16 rows, in [0,1] (cuTeSpMM, section 4)
 .  alpha8       - the same with strips of 8 rows
-.  intensity    - modelled operational intensity on shared memory, 512 alpha at TN = 32 (cuTeSpMM, section 4), in flop
-                  per transaction
 .  cls          - class by alpha
-.  threshold    - least alpha for which `MAT_AIJTCU_PATH_AUTO` takes bricks: the one that is set; otherwise 0 where a
-                  model of the times decides, and 2 (never) where it does not
+.  threshold    - least alpha for which `MAT_AIJTCU_PATH_AUTO` takes bricks: the one that is set. Otherwise, where a
+                  model of the times decides, the alpha at which the two times of this matrix meet, with `columns`
+                  columns: 0 where bricks are faster at any alpha, or before the first product, and 2 (never) where they
+                  are slower at any, or without a model
+.  columns      - columns of the last product; zero before the first
+.  bricks_seconds - time of that product by bricks, by the model; zero where nothing was compared
+.  csr_seconds  - the same by the CSR path
 .  built        - whether bricks exist; the next five are zero while they do not
 .  reordered    - whether they are of the reordered matrix
 .  beta         - bricks for each group of four active columns of a block: how often a row of B is used that was staged
@@ -333,9 +336,11 @@ typedef struct {
 .seealso: `MATAIJTCU`, `MatAIJTCUSynergyClass`, `MatAIJTCUGetSynergy()`
 S*/
 typedef struct {
-  PetscReal             alpha, alpha8, intensity;
+  PetscReal             alpha, alpha8;
   MatAIJTCUSynergyClass cls;
   PetscReal             threshold;
+  PetscInt              columns;
+  PetscReal             bricks_seconds, csr_seconds;
   PetscBool             built, reordered;
   PetscReal             beta, fill;
   PetscInt64            bricks;

@@ -32,6 +32,7 @@ const char *const AIJTCUReasons[AIJTCU_NREASONS] = {
   [AIJTCU_REASON_BOUND]               = "bound to the host",
   [AIJTCU_REASON_ANY_ALPHA]           = "bricks at any alpha, as set",
   [AIJTCU_REASON_ALPHA_HIGH]          = "alpha at or above threshold",
+  [AIJTCU_REASON_ALPHA_REORDERED]     = "alpha of the reordered matrix at or above threshold",
   [AIJTCU_REASON_ALPHA_LOW]           = "alpha below threshold",
   [AIJTCU_REASON_TUNED]               = "the fastest of a proxy",
   [AIJTCU_REASON_NO_ENTRIES]          = "no entries",
@@ -90,6 +91,17 @@ static PetscBool AIJTCUTensorCoresPay(const AIJTCUOptions *o, const AIJTCUDevice
 static PetscBool AIJTCUPathIsFree(const AIJTCUOptions *o)
 {
   return (PetscBool)(o->path == MAT_AIJTCU_PATH_AUTO && o->threshold == (PetscReal)PETSC_DEFAULT);
+}
+
+/* Whether a threshold decides */
+static PetscBool AIJTCUThresholdDecides(const AIJTCUOptions *o)
+{
+  return (PetscBool)(o->path == MAT_AIJTCU_PATH_AUTO && o->threshold > 0 && o->threshold <= 1);
+}
+
+static PetscReal AIJTCUAlphaOf(const HrpbSurvey *s)
+{
+  return s->strip_cols16 ? (PetscReal)s->nnz / (16 * (PetscReal)s->strip_cols16) : 0;
 }
 
 static PetscBool AIJTCUOrderIsForced(const AIJTCUOptions *o)
@@ -399,9 +411,11 @@ static PetscBool AIJTCUWantsOrder(const AIJTCUQuestion *q, AIJTCUDecision *d)
   const PetscBool forced = AIJTCUOrderIsForced(q->o);
 
   if (q->op != SPMM_OP_PRODUCT || q->f->matrix.nrows != q->f->matrix.ncols) return PETSC_FALSE;
-  if (!forced && (q->o->reorder != MAT_AIJTCU_REORDER_AUTO || !AIJTCUPathIsFree(q->o) || AIJTCUFormatTuned(q))) return PETSC_FALSE;
-  if (AIJTCULacksSurvey(q, d)) return PETSC_FALSE;
-  return (PetscBool)(forced || SpmmOrderMayHelp(&q->f->matrix));
+  if (forced) return (PetscBool)!AIJTCULacksSurvey(q, d);
+  if (q->o->reorder != MAT_AIJTCU_REORDER_AUTO || AIJTCUFormatTuned(q)) return PETSC_FALSE;
+  if ((!AIJTCUPathIsFree(q->o) && !AIJTCUThresholdDecides(q->o)) || AIJTCULacksSurvey(q, d)) return PETSC_FALSE;
+  if (AIJTCUThresholdDecides(q->o) && AIJTCUAlphaOf(&q->f->matrix.survey) >= q->o->threshold) return PETSC_FALSE;
+  return SpmmOrderMayHelp(&q->f->matrix) ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /* Whether there is a reordering that the option allows. A forced one may be left from another value of the option. */
@@ -516,25 +530,46 @@ static void AIJTCUDecidePathByTime(const AIJTCUQuestion *q, AIJTCUDecision *d)
   else AIJTCUTakePath(d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_BRICKS_FASTER);
 }
 
-/* Decide by the least alpha that was set */
+/*
+   Decide by the least alpha that was set. With one column bricks were not faster anywhere. Where alpha is below the
+   threshold, and a reordering is allowed and may help, it is that of the reordered matrix that counts
+*/
 static void AIJTCUDecidePathByAlpha(const AIJTCUQuestion *q, AIJTCUDecision *d)
 {
-  const HrpbSurvey *s = &q->f->matrix.survey;
-  PetscReal         alpha;
+  const AIJTCUFacts *f = q->f;
+  PetscBool          order;
 
+  if (q->N == 1 && q->op == SPMM_OP_PRODUCT) {
+    AIJTCUTakePath(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_ONE_COLUMN);
+    return;
+  }
   if (AIJTCULacksSurvey(q, d)) return;
-  alpha = s->strip_cols16 ? (PetscReal)s->nnz / (16 * (PetscReal)s->strip_cols16) : 0;
-  if (alpha >= q->o->threshold) AIJTCUTakePath(d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_ALPHA_HIGH);
+  if (AIJTCUAlphaOf(&f->matrix.survey) >= q->o->threshold) {
+    AIJTCUTakePath(d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_ALPHA_HIGH);
+    return;
+  }
+  order = (PetscBool)(f->on_device && AIJTCUIsPlain(q->ask) && AIJTCUWantsOrder(q, d));
+  if (order && AIJTCULacksOrder(q, d, MOST_LEVELS)) return;
+  if (order && AIJTCUOrderIsUsable(q) && AIJTCUAlphaOf(&f->order_survey) >= q->o->threshold) AIJTCUTakePath(d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_ALPHA_REORDERED);
   else AIJTCUTakePath(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_ALPHA_LOW);
+}
+
+/* What a threshold says of a product */
+static void AIJTCUDecidePathByThreshold(const AIJTCUQuestion *q, AIJTCUDecision *d)
+{
+  if (q->o->threshold > 1) AIJTCUTakePath(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_THRESHOLD_ABOVE_ONE);
+  else if (q->o->threshold <= 0) AIJTCUTakePath(d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_ANY_ALPHA);
+  else AIJTCUDecidePathByAlpha(q, d);
 }
 
 /*
    With an off-diagonal block, whose product is added to another. Bricks need a pass over all of C for it, while CSR
-   touches rows with entries only: so bricks are taken only where they are set
+   touches rows with entries only: so bricks are taken only where they are set, or by a threshold that is
 */
 static void AIJTCUDecidePathToAdd(const AIJTCUQuestion *q, AIJTCUDecision *d)
 {
   if (q->o->path == MAT_AIJTCU_PATH_TCU) AIJTCUTakePath(d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_SET);
+  else if (q->o->path == MAT_AIJTCU_PATH_AUTO && q->o->threshold != (PetscReal)PETSC_DEFAULT) AIJTCUDecidePathByThreshold(q, d);
   else AIJTCUTakePath(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_ADDS);
 }
 
@@ -554,9 +589,65 @@ static void AIJTCUDecidePath(const AIJTCUQuestion *q, AIJTCUDecision *d)
   else if (unset && !pays) AIJTCUTakePath(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_KERNEL);
   else if (unset && f->bound) AIJTCUTakePath(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_BOUND);
   else if (unset) AIJTCUDecidePathByTime(q, d);
-  else if (o->threshold > 1) AIJTCUTakePath(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_THRESHOLD_ABOVE_ONE);
-  else if (o->threshold <= 0) AIJTCUTakePath(d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_ANY_ALPHA);
-  else AIJTCUDecidePathByAlpha(q, d);
+  else AIJTCUDecidePathByThreshold(q, d);
+}
+
+/*
+   The times that the model compares, and where they meet
+*/
+
+/* Whether bricks pay if the matrix had so many times its alpha: as many entries, in fewer columns of strips and panels */
+static PetscBool AIJTCUPaysAtAlpha(const AIJTCUQuestion *q, double times)
+{
+  AIJTCUFacts    other = *q->f;
+  AIJTCUQuestion at    = *q;
+  HrpbSurvey    *s     = &other.matrix.survey;
+
+  s->strip_cols8      = (int64_t)((double)s->strip_cols8 / times);
+  s->strip_cols16     = (int64_t)((double)s->strip_cols16 / times);
+  s->staged_rows      = (int64_t)((double)s->staged_rows / times);
+  s->needed_rows      = (int64_t)((double)s->needed_rows / times);
+  s->most_staged_rows = (int64_t)((double)s->most_staged_rows / times);
+  at.f                = &other;
+  return (PetscBool)(AIJTCUSavedByBricks(&at, AIJTCUSecondsOfCSR(q)) > 0);
+}
+
+/* The alpha from which on bricks pay. 0 where they do at the least alpha that there is, 2 where they do at none */
+static PetscReal AIJTCUThresholdByTime(const AIJTCUQuestion *q, double alpha)
+{
+  double low = 1. / 16, high = 1;
+
+  if (AIJTCUPaysAtAlpha(q, low / alpha)) return 0;
+  if (!AIJTCUPaysAtAlpha(q, high / alpha)) return THRESHOLD_NEVER;
+  for (int k = 0; k < 30; k++) {
+    const double middle = (low + high) / 2;
+
+    if (AIJTCUPaysAtAlpha(q, middle / alpha)) high = middle;
+    else low = middle;
+  }
+  return (PetscReal)high;
+}
+
+/* What is compared for a product with N columns, as far as it is known */
+AIJTCUComparison AIJTCUCompare(PetscInt N, const AIJTCUOptions *o, const AIJTCUFacts *f, const AIJTCUDeviceFacts *device)
+{
+  const AIJTCUAsk      ask = {.op = SPMM_OP_PRODUCT, .N = N};
+  const AIJTCUQuestion q   = {SPMM_OP_PRODUCT, N, o, f, device, &ask};
+  AIJTCUComparison     c   = {.threshold = AIJTCUThresholdInForce(o, f->device, device)};
+
+  if (f->survey_state != AIJTCU_READY || !f->matrix.survey.strip_cols16) return c;
+  c.alpha = AIJTCUAlphaOf(&f->matrix.survey);
+  if (f->order_state == AIJTCU_READY) c.alpha_reordered = AIJTCUAlphaOf(&f->order_survey);
+  if (!f->on_device || f->csr_state != AIJTCU_READY || !AIJTCUTensorCoresPay(o, device)) return c;
+  c.csr    = AIJTCUSecondsOfCSR(&q);
+  c.bricks = AIJTCUSecondsOfBricks(&q);
+  if (f->order_state == AIJTCU_READY) {
+    const SpmmFacts reordered = AIJTCUFactsReordered(f);
+
+    c.reordered = AIJTCUSecondsReordered(&q, &reordered);
+  }
+  if (o->threshold == (PetscReal)PETSC_DEFAULT) c.threshold = AIJTCUThresholdByTime(&q, c.alpha);
+  return c;
 }
 
 /*

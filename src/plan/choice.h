@@ -19,6 +19,7 @@ typedef enum {
   AIJTCU_REASON_BOUND,
   AIJTCU_REASON_ANY_ALPHA,
   AIJTCU_REASON_ALPHA_HIGH,
+  AIJTCU_REASON_ALPHA_REORDERED,
   AIJTCU_REASON_ALPHA_LOW,
   AIJTCU_REASON_TUNED,
   AIJTCU_REASON_NO_ENTRIES,
@@ -153,6 +154,13 @@ typedef struct {
   MatAIJTCUReorder   tuned_reorder;
 } AIJTCUFacts;
 
+/* What the model compares for a product, and what a threshold is compared with. Zeros where something is not known */
+typedef struct {
+  PetscReal alpha, alpha_reordered;
+  PetscReal threshold;              /* that is set; else the alpha at which bricks begin to pay, 0 for any, 2 for none */
+  double    bricks, csr, reordered; /* seconds */
+} AIJTCUComparison;
+
 /* What is known of the current device */
 typedef struct {
   PetscBool         pays[HRPB_TF32 + 1]; /* whether tensor cores pay for a precision */
@@ -162,6 +170,7 @@ typedef struct {
 /* A test outside of the library uses these functions and the reasons */
 PETSC_EXTERN AIJTCUDecision AIJTCUDecide(const AIJTCUAsk *, const AIJTCUOptions *, const AIJTCUFacts *, const AIJTCUDeviceFacts *);
 PETSC_EXTERN PetscInt       AIJTCUVariants(const AIJTCUAsk *, const AIJTCUOptions *, const AIJTCUFacts *, const AIJTCUDeviceFacts *, AIJTCUVariant[AIJTCU_MOST_VARIANTS]);
+PETSC_EXTERN AIJTCUComparison AIJTCUCompare(PetscInt, const AIJTCUOptions *, const AIJTCUFacts *, const AIJTCUDeviceFacts *);
 
 PETSC_INTERN SpmmOperands  AIJTCUOperandsAsked(const AIJTCUAsk *);
 PETSC_INTERN PetscBool     AIJTCUTuningIsValid(const AIJTCUOptions *, const AIJTCUFacts *, const AIJTCUDeviceFacts *);

@@ -14,6 +14,7 @@ struct _n_AIJTCUPlan {
   AIJTCUIdentity id;
   PetscBool      is_transpose; /* its matrix is the transpose of one, or of a block */
   AIJTCUChoice  *counted;      /* of a parallel matrix: what record.c counted last */
+  PetscInt       columns;      /* of the last product that was decided, or 0 */
 
   /* Artifacts of the pattern that pattern_key names: see AIJTCUPlanSync() */
   AIJTCUPatternKey pattern_key;
@@ -51,6 +52,7 @@ struct _n_AIJTCUPlan {
 PETSC_INTERN PetscErrorCode AIJTCUPlanDecide(Mat, AIJTCUPlan *, AIJTCUAsk *);
 PETSC_INTERN PetscErrorCode AIJTCUPlanOrder(Mat, AIJTCUPlan *, const AIJTCUAsk *, AIJTCUWorkOrder *);
 PETSC_INTERN PetscErrorCode AIJTCUPlanKnow(Mat, AIJTCUPlan *, const AIJTCUAsk *, AIJTCUFacts *, AIJTCUDecision *);
+PETSC_INTERN PetscErrorCode AIJTCUPlanCompare(Mat, AIJTCUPlan *, PetscInt, PetscBool, AIJTCUComparison *);
 PETSC_INTERN PetscErrorCode AIJTCUPlanPeek(Mat, AIJTCUPlan *, const AIJTCUAsk *, AIJTCUDecision *, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUPlanSurvey(Mat, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUPlanTuned(Mat, AIJTCUPlan *, SpmmOp, PetscInt, const AIJTCUTuned **);

@@ -65,6 +65,7 @@ PetscErrorCode AIJTCUPlanDecide(Mat A, AIJTCUPlan *plan, AIJTCUAsk *ask)
   PetscCall(AIJTCUPlanGather(A, plan, ask, &d));
   ask->path   = d.path;
   ask->reason = d.reason;
+  if (ask->op == SPMM_OP_PRODUCT) plan->columns = d.N;
 #if AIJTCU_HAVE_DEVICE
   if (d.path == MAT_AIJTCU_PATH_CUSPARSE) AIJTCURealSpare(plan);
 #endif
@@ -168,6 +169,30 @@ PetscErrorCode AIJTCUPlanPeek(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *ask, AIJ
   PetscCall(AIJTCUFactsGet(A, plan, ask, &facts));
   *d     = AIJTCUDecide(ask, AIJTCUGetOptions(plan), &facts, &device);
   *known = (PetscBool)(d->path != MAT_AIJTCU_PATH_AUTO);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the model compares for a product with N columns. fetch: facts that are lacking are found out, on a device */
+PetscErrorCode AIJTCUPlanCompare(Mat A, AIJTCUPlan *plan, PetscInt N, PetscBool fetch, AIJTCUComparison *c)
+{
+  const AIJTCUAsk   ask = {.op = SPMM_OP_PRODUCT, .N = N};
+  AIJTCUFacts       facts;
+  AIJTCUDeviceFacts device;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUPlanSync(A, plan));
+  PetscCall(AIJTCUDeviceFactsGet(plan, &device));
+  PetscCall(AIJTCUFactsGet(A, plan, &ask, &facts));
+#if AIJTCU_HAVE_DEVICE
+  if (fetch && facts.on_device) {
+    if (facts.survey_state == AIJTCU_EMPTY) PetscCall(AIJTCUSurveyCreate(A, plan));
+    if (facts.csr_state == AIJTCU_EMPTY) PetscCall(AIJTCUCsrCreate(A, plan));
+    PetscCall(AIJTCUFactsGet(A, plan, &ask, &facts));
+  }
+#else
+  (void)fetch;
+#endif
+  *c = AIJTCUCompare(N, AIJTCUGetOptions(plan), &facts, &device);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

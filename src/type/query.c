@@ -4,16 +4,15 @@
 #include "typeimpl.h"
 
 /*
-   Compute alpha, intensity and class from nonzeros and active columns of strips of 8 and 16 rows. The counts may be
+   Compute alpha and class from nonzeros and active columns of strips of 8 and 16 rows. The counts may be
    sums over several matrices.
 */
 PetscErrorCode AIJTCUSynergyFromCounts(PetscInt64 nnz, PetscInt64 strip_cols8, PetscInt64 strip_cols16, MatAIJTCUSynergy *s)
 {
   PetscFunctionBegin;
-  s->alpha     = strip_cols16 ? (PetscReal)nnz / (16 * (PetscReal)strip_cols16) : 0;
-  s->alpha8    = strip_cols8 ? (PetscReal)nnz / (8 * (PetscReal)strip_cols8) : 0;
-  s->intensity = 512 * s->alpha;
-  s->cls       = s->alpha < 0.125 ? MAT_AIJTCU_SYNERGY_LOW : s->alpha < 0.25 ? MAT_AIJTCU_SYNERGY_MEDIUM
+  s->alpha  = strip_cols16 ? (PetscReal)nnz / (16 * (PetscReal)strip_cols16) : 0;
+  s->alpha8 = strip_cols8 ? (PetscReal)nnz / (8 * (PetscReal)strip_cols8) : 0;
+  s->cls    = s->alpha < 0.125 ? MAT_AIJTCU_SYNERGY_LOW : s->alpha < 0.25 ? MAT_AIJTCU_SYNERGY_MEDIUM
                                                                              : MAT_AIJTCU_SYNERGY_HIGH;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -70,12 +69,16 @@ PetscErrorCode AIJTCULocalCounts(Mat A, PetscInt64 *nnz, PetscInt64 *cols8, Pets
   Counts active columns once for a nonzero pattern, where the matrix is, in time proportional to the nonzeros; builds
   nothing. A pattern that cannot be counted (a size beyond 32 bits, no memory) has alpha 0; `-info` says why.
 
+  After a product the threshold and the two times are those that `MAT_AIJTCU_PATH_AUTO` compares for as many columns.
+  The times are zero where it compared none: on the host, or where one answer was clear without.
+
   A matrix that is not assembled is a `PETSC_ERR_ARG_WRONGSTATE`.
 
-  Of a `MATMPIAIJTCU` the diagonal and the off-diagonal block of this process are taken together.
+  Of a `MATMPIAIJTCU` the diagonal and the off-diagonal block of this process are taken together. Threshold and times
+  are those of the diagonal block.
 
   Source:
-  cuTeSpMM, section 4 (alpha, beta, operational intensity) and Table 1 (classes).
+  cuTeSpMM, section 4 (alpha, beta) and Table 1 (classes).
 
 .seealso: `MATAIJTCU`, `MatAIJTCUSynergy`, `MatAIJTCUSetSynergyThreshold()`
 @*/
@@ -118,6 +121,16 @@ PetscErrorCode MatAIJTCUGetSynergy(Mat A, MatAIJTCUSynergy *synergy)
 #else
     (void)b;
 #endif
+  }
+  PetscCall(AIJTCUGetPlan(blocks[0], &plan));
+  if (plan->columns) {
+    AIJTCUComparison c;
+
+    PetscCall(AIJTCUPlanCompare(blocks[0], plan, plan->columns, PETSC_FALSE, &c));
+    synergy->columns        = plan->columns;
+    synergy->threshold      = c.threshold;
+    synergy->bricks_seconds = (PetscReal)c.bricks;
+    synergy->csr_seconds    = (PetscReal)c.csr;
   }
   if (slots) synergy->fill = (PetscReal)brick_nnz / (PetscReal)slots;
   if (brick_cols) synergy->beta = (PetscReal)synergy->bricks / (PetscReal)brick_cols;

@@ -669,8 +669,13 @@ PetscErrorCode MatAIJTCUGetHalo(Mat A, MatAIJTCUHalo *halo)
 
   Notes:
   Alpha is that of `MatAIJTCUSynergy`: nonzeros for each slot of the active columns of strips of 16 rows (cuTeSpMM,
-  section 4). A threshold that is set decides by alpha alone, for every number of columns, on the host and on a device
-  that has tensor cores for the precision.
+  section 4). A threshold that is set decides by alpha alone, on the host and on a device that has tensor cores for the
+  precision, for every number of columns but one: that takes a kernel for one vector, unless the threshold is 0. Each
+  block of a parallel matrix has an alpha of its own. -mat_aijtcu_view_choice shows it.
+
+  Where alpha is below the threshold, and another order of the rows may help, that order is searched for, and bricks of
+  the reordered matrix are taken if its alpha reaches the threshold. `MatAIJTCUSetReorder()` takes that away. Nothing is
+  tuned while a threshold is set.
 
   By default a model compares the times of bricks and of the CSR path for the matrix and the number of columns, on a
   device whose tensor cores suit the precision. On the host there are no bricks then: they are a reference there, slower

@@ -227,9 +227,9 @@ PetscErrorCode MatAIJTCUView(Mat A, PetscViewer viewer)
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCall(PetscObjectPrintClassNamePrefixType((PetscObject)A, viewer));
   PetscCall(PetscViewerASCIIPushTab(viewer));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "rows=%" PetscInt_FMT ", cols=%" PetscInt_FMT ", on the %s: synergy %s, alpha %.4f (8-row strips %.4f), modelled intensity %.1f\n", A->rmap->N, A->cmap->N,
+  PetscCall(PetscViewerASCIIPrintf(viewer, "rows=%" PetscInt_FMT ", cols=%" PetscInt_FMT ", on the %s: synergy %s, alpha %.4f (8-row strips %.4f)\n", A->rmap->N, A->cmap->N,
     plan->id.device ? "device" : "host", MatAIJTCUSynergyClasses[s.cls], (double)s.alpha,
-    (double)s.alpha8, (double)s.intensity));
+    (double)s.alpha8));
   PetscCall(AIJTCUViewBricks(A, &s, viewer));
   PetscCall(AIJTCUViewPaths(A, plan, viewer));
   PetscCall(AIJTCUViewTuned(A, viewer));

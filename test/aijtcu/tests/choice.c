@@ -263,6 +263,84 @@ static PetscErrorCode TestThreshold(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* One column is no matter of alpha. An off-diagonal block is one of its own alpha, and so is the reordered matrix */
+static PetscErrorCode TestThresholdOnDevice(void)
+{
+  AIJTCUAsk      adds = {.op = SPMM_OP_PRODUCT, .N = 32, .Y = SPMM_COLUMN_MAJOR, .update = SPMM_ADD};
+  AIJTCUDecision d;
+  Question       q = Ask(&elasticity); /* alpha is 0.379 */
+
+  PetscFunctionBegin;
+  q.o.threshold = (PetscReal)0.375;
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_ALPHA_HIGH, "a threshold below alpha"));
+  PetscCall(CheckPath(&q, 1, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_ONE_COLUMN, "a threshold below alpha"));
+  d = AIJTCUDecide(&adds, &q.o, &q.f, q.device);
+  if (d.path != MAT_AIJTCU_PATH_TCU || d.reason != AIJTCU_REASON_ALPHA_HIGH) PetscCall(PetscPrintf(PETSC_COMM_SELF, "an off-diagonal block above the threshold: %s (%s)\n", MatAIJTCUPaths[d.path], AIJTCUReasons[d.reason]));
+  q.o.threshold = (PetscReal)0.385;
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_ALPHA_LOW, "a threshold above alpha"));
+  d = AIJTCUDecide(&adds, &q.o, &q.f, q.device);
+  if (d.path != MAT_AIJTCU_PATH_CSR || d.reason != AIJTCU_REASON_ALPHA_LOW) PetscCall(PetscPrintf(PETSC_COMM_SELF, "an off-diagonal block below the threshold: %s (%s)\n", MatAIJTCUPaths[d.path], AIJTCUReasons[d.reason]));
+  q.o.threshold = 0;
+  PetscCall(CheckPath(&q, 1, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_ANY_ALPHA, "a threshold of 0"));
+  q.o.threshold = PETSC_DEFAULT;
+  d             = AIJTCUDecide(&adds, &q.o, &q.f, q.device);
+  if (d.path != MAT_AIJTCU_PATH_CSR || d.reason != AIJTCU_REASON_ADDS) PetscCall(PetscPrintf(PETSC_COMM_SELF, "an off-diagonal block: %s (%s)\n", MatAIJTCUPaths[d.path], AIJTCUReasons[d.reason]));
+  q             = Ask(&permuted);
+  q.o.threshold = (PetscReal)0.25;
+  PetscCall(CheckNeed(&q, 32, AIJTCU_NEED_ORDER, "a threshold, in random order"));
+  q.f.order_state  = AIJTCU_READY;
+  q.f.order_shared = 40;
+  q.f.order_survey = SurveyOf(&elasticity);
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_ALPHA_REORDERED, "a threshold, reordered"));
+  if (!Decide(&q, 32).reordered) PetscCall(PetscPrintf(PETSC_COMM_SELF, "a threshold: bricks are not of the reordered matrix\n"));
+  q.o.threshold = (PetscReal)0.5;
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_ALPHA_LOW, "a threshold above that of the reordered matrix"));
+  q.o.threshold = (PetscReal)0.25;
+  q.o.reorder   = MAT_AIJTCU_REORDER_NEVER;
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_ALPHA_LOW, "a threshold, and no reordering"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   What is compared is what decides: alpha is at or above the threshold exactly where bricks are faster, and that is
+   where bricks are taken. Half of the entries in the same columns are half of alpha
+*/
+static PetscErrorCode TestComparison(const Matrix *m)
+{
+  const PetscInt columns[] = {2, 8, 32, 128, 256};
+
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(columns); k++) {
+    const PetscInt         N = columns[k];
+    Question               q = Ask(m);
+    const AIJTCUComparison c = AIJTCUCompare(N, &q.o, &q.f, q.device);
+    AIJTCUDecision         d;
+
+    q.o.reorder = MAT_AIJTCU_REORDER_NEVER;
+    d           = Decide(&q, N);
+    if (PetscAbsReal(c.alpha - (PetscReal)m->nnz / (16 * (PetscReal)m->strip_cols16)) > 1e-6) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: alpha %g\n", m->name, (double)c.alpha));
+    if ((c.threshold <= c.alpha) != (c.bricks < c.csr)) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %" PetscInt_FMT " columns: alpha %g, threshold %g, bricks %g s, CSR %g s\n", m->name, N, (double)c.alpha, (double)c.threshold, c.bricks, c.csr));
+    if (d.reason == AIJTCU_REASON_BRICKS_FASTER && c.bricks >= c.csr) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %" PetscInt_FMT " columns: bricks are taken, and are said to be slower\n", m->name, N));
+    if (d.reason == AIJTCU_REASON_BRICKS_SLOWER && c.bricks < c.csr) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %" PetscInt_FMT " columns: CSR is taken, and is said to be slower\n", m->name, N));
+    if (d.path == MAT_AIJTCU_PATH_CSR && d.seconds != c.csr) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %" PetscInt_FMT " columns: CSR takes %g s, and is said to take %g\n", m->name, N, d.seconds, c.csr));
+    if (c.threshold > (PetscReal)0.0625 && c.threshold <= 1) { /* what is less full than that is slower, what is fuller is faster */
+      for (int fuller = 0; fuller < 2; fuller++) {
+        const double times = (double)(c.threshold / c.alpha) * (fuller ? 1.01 : 0.99);
+        Matrix       other = *m;
+
+        other.strip_cols8      = (int64_t)((double)m->strip_cols8 / times);
+        other.strip_cols16     = (int64_t)((double)m->strip_cols16 / times);
+        other.staged_rows      = (int64_t)((double)m->staged_rows / times);
+        other.needed_rows      = (int64_t)((double)m->needed_rows / times);
+        other.most_staged_rows = (int64_t)((double)m->most_staged_rows / times);
+        q                      = Ask(&other);
+        if ((AIJTCUCompare(N, &q.o, &q.f, q.device).bricks < c.csr) != fuller) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %" PetscInt_FMT " columns: the times do not meet at %g\n", m->name, N, (double)c.threshold));
+      }
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Answers that need no look at the matrix */
 static PetscErrorCode TestDevice(void)
 {
@@ -857,7 +935,11 @@ int main(int argc, char **argv)
   if (HAVE_KERNELS) PetscCall(TestOneColumn());
   PetscCall(TestColumns());
   PetscCall(TestTuning());
+  if (HAVE_KERNELS) PetscCall(TestThresholdOnDevice());
   if (HAVE_TIMES) {
+    const Matrix *const all[] = {&elasticity, &dof8, &tetra, &stencil27, &banded, &rmat, &uniform, &permuted, &crowded, &shared};
+
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(all); k++) PetscCall(TestComparison(all[k]));
     PetscCall(TestMatrix(&elasticity, AIJTCU_REASON_BRICKS_SLOWER));
     PetscCall(TestMatrix(&dof8, AIJTCU_REASON_BRICKS_SLOWER));
     PetscCall(TestMatrix(&tetra, AIJTCU_REASON_BRICKS_SLOWER));

@@ -330,7 +330,7 @@ int main(int argc, char **argv)
     requires: !complex double !defined(PETSC_USE_64BIT_INDICES)
 
   testset: # with the format set, a device does not choose its own
-    filter: sed -e "s/on the device/on the host/" -e "s/ (on process 0)//" -e "/bytes of device memory/d" -e "/^aijtcu: ON/d"
+    filter: sed -e "s/on the device/on the host/" -e "s/ (on process 0)//" -e "/bytes of device memory/d" -e "/^aijtcu: ON/d" -e "s/; bricks [^)]*)/)/"
     args: -before_view -after_view -mat_aijtcu_view_choice
 
     test:
@@ -436,6 +436,12 @@ int main(int argc, char **argv)
     test:
       suffix: full_bricks
       args: -n 21120 -blocks
+
+  test: # why a product went where it went
+    suffix: why
+    requires: cuda
+    filter: grep -o "alpha .*" | sed -e "s/no threshold, bricks are [a-z]* at any/threshold 1/" -e "s/[0-9][-+.e0-9]*/some/g"
+    args: -n 21119 -after_view -mat_aijtcu_view_choice
 
   test: # what is tuned is of one block, and said as options of the whole matrix
     suffix: tuned
