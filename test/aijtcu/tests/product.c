@@ -797,7 +797,7 @@ int main(int argc, char **argv)
 
     test:
       suffix: auto
-      args: -mat_aijtcu_path auto -mat_aijtcu_synergy_threshold 0.125 -pattern band,blocks
+      args: -mat_aijtcu_path auto -mat_aijtcu_synergy_threshold 0.125 -pattern band,blocks -widths 3,24,93
 
     test:
       suffix: auto_low

@@ -440,7 +440,7 @@ int main(int argc, char **argv)
   test: # why a product went where it went
     suffix: why
     requires: cuda
-    filter: grep -o "alpha .*" | sed -e "s/no threshold, bricks are [a-z]* at any/threshold 1/" -e "s/[0-9][-+.e0-9]*/some/g"
+    filter: grep -o "alpha .*" | sed -e "s|no threshold, bricks are [a-z]* at any|threshold 1|" -e "s|[0-9][-+.e0-9]*|some|g"
     args: -n 21119 -after_view -mat_aijtcu_view_choice
 
   test: # what is tuned is of one block, and said as options of the whole matrix
