@@ -74,7 +74,7 @@ static PetscErrorCode GetOptions(Options *o)
   o->first     = 32;
   PetscCall(PetscOptionsHasName(NULL, NULL, "-f", &files));
   PetscOptionsBegin(PETSC_COMM_SELF, NULL, "Benchmark of sparse times dense matrix", NULL);
-  PetscCall(ExampleOptionsList(PetscOptionsObject, "-families", "Matrices to generate, a list: elasticity, dof8, tetra, stencil27, banded, blockarrow, poisson7, powerlaw, rmat, random, arrow, layers of pruned networks (pruned1 to pruned99, blocks1 to blocks99: percent of the entries that are left), stand-ins for published graphs (examples/common/standin.c), each with -permuted behind it for a random order; none by default where there is -f", files ? "" : usual, &o->families, &o->family));
+  PetscCall(ExampleOptionsList(PetscOptionsObject, "-families", "Matrices to generate, a list: elasticity, dof8, tetra, stencil27, banded, blockarrow, poisson7, powerlaw, rmat, random, arrow, layers of pruned networks (pruned1 to pruned99, blocks1 to blocks99: percent of the entries that are left), stand-ins for published graphs and law-ROWS-ENTRIES-LONGEST-PERCENT-SPAN (examples/common/standin.c), each with -permuted behind it for a random order; none by default where there is -f", files ? "" : usual, &o->families, &o->family));
   PetscCall(ExampleOptionsList(PetscOptionsObject, "-f", "Files with matrices, a list (.mtx, .mtx.gz, PETSc binary); @FILE is a text file with one of them a line", "", &o->files, &o->file));
   PetscCall(ExampleOptionsReal(PetscOptionsObject, "-scale", "Rows of generated matrices by those of a full benchmark; default: 1 with a GPU, 0.001 without", &o->scale));
   PetscCall(ExampleOptionsNumbers(PetscOptionsObject, "-N", "Columns of the dense matrices, a list", "1,2,3,4,8,16,24,32,64,93,96,128,256", &o->Ns, &o->N));

@@ -50,7 +50,7 @@ PetscErrorCode TableAppend(const ExampleTable *table, const Machine *machine, co
   PetscCall(BreakEven(s, parent, even, sizeof(even)));
   PetscCall(ExampleCSVOpen(PETSC_COMM_SELF, table->file, columns, &fp));
   PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%.0f,%.4f,%.4f,%s,%" PetscInt_FMT ",%s,%s,%s,%s,", name, csr->m, csr->n, (double)nnz, (double)synergy->alpha, (double)synergy->alpha8, MatAIJTCUSynergyClasses[synergy->cls], N, operations->name, s->variant->name, s->type, s->path));
-  if (operations->cycle) {
+  if (operations->cycle && !s->variant->rows) {
     PetscCall(PetscSNPrintf(cycle, sizeof(cycle), "%.4e", (double)s->cycle.median));
     PetscCall(PetscSNPrintf(faster, sizeof(faster), "%.4f", (double)(parent->cycle.median / s->cycle.median)));
   }

@@ -40,7 +40,7 @@ static PetscErrorCode FamilyFind(const char name[], PetscReal scale, PetscInt co
       PetscCall(PetscStrlcat(names, k ? ", " : "", sizeof(names)));
       PetscCall(PetscStrlcat(names, GenerateKinds[k], sizeof(names)));
     }
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%s: no such family of matrices; there are %s, pruned1 to pruned99, blocks1 to blocks99, and stand-ins for published graphs such as reddit-like; each with -permuted behind it", name, names);
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%s: no such family of matrices; there are %s, pruned1 to pruned99, blocks1 to blocks99, stand-ins for published graphs such as reddit-like, and law-ROWS-ENTRIES-LONGEST-PERCENT-SPAN (examples/common/standin.c); each with -permuted behind it", name, names);
   }
   s->kind = (GenerateKind)value;
   PetscFunctionReturn(PETSC_SUCCESS);

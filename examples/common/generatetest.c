@@ -110,6 +110,7 @@ int main(int argc, char **args)
   PetscCall(TryName(PETSC_COMM_WORLD, "PROTEINS-like", 1)); /* 43471 and 162088 */
   PetscCall(TryName(PETSC_COMM_WORLD, "arxiv-like", (PetscReal)0.1));
   PetscCall(TryName(PETSC_COMM_WORLD, "wikikg2-like-permuted", (PetscReal)0.001));
+  PetscCall(TryName(PETSC_COMM_WORLD, "law-3000-40-700-80-200", 1)); /* 120000 */
   PetscCall(TryName(PETSC_COMM_WORLD, "pruned5", (PetscReal)0.02));
   PetscCall(TryName(PETSC_COMM_WORLD, "blocks10", (PetscReal)0.02));
   PetscCall(PetscFinalize());

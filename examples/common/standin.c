@@ -18,20 +18,12 @@ enum {
   SEED_NEAREST = -6
 };
 
-typedef struct {
-  const char *name;
-  PetscInt    rows, nonzeros, longest, bulk; /* bulk: entries that each row has beside those that fall with its rank */
-  double      empty;                         /* share of rows without entries */
-  double      near;                          /* share of the entries within span rows of the diagonal */
-  PetscInt    span;
-} Graph;
-
 /*
    The first 13 are those of the SpMM report, then those of cuTeSpMM's tables 3 and 4. The longest rows of arxiv,
    reddit, amazon and wikikg2 follow from what the report says of them, others from what the collections say, or are
    assumed
 */
-static const Graph graphs[] = {
+static const StandInGraph graphs[] = {
   {"arxiv-like", 169343, 1166243, 13161, 0, 0.366, 0, 0},
   {"collab-like", 235868, 2358104, 671, 0, 0, 0, 0},
   {"citation-like", 2927963, 30387995, 10000, 0, 0.1, 0, 0},
@@ -58,6 +50,21 @@ static const Graph graphs[] = {
   {"BlogCatalog-like", 88784, 2093195, 9444, 0, 0, 0, 0}};
 
 /*
+   law-ROWS-ENTRIES-LONGEST-PERCENT-SPAN: a graph by its rows, their entries on average and at most, and the percent of
+   the entries that are within so many rows of the diagonal
+*/
+static PetscErrorCode GraphByLaw(const char name[], StandInGraph *g, PetscBool *found)
+{
+  long rows, entries, longest, percent, span;
+  int  end = 0;
+
+  PetscFunctionBegin;
+  *found = (PetscBool)(sscanf(name, "law-%7ld-%5ld-%7ld-%3ld-%7ld%n", &rows, &entries, &longest, &percent, &span, &end) == 5 && !name[end] && rows > 1 && entries > 0 && longest >= entries && longest <= rows && percent >= 0 && percent <= 100 && span > 0 && rows * entries < PETSC_INT_MAX);
+  if (*found) *g = (StandInGraph){"law", (PetscInt)rows, (PetscInt)(rows * entries), (PetscInt)longest, 0, 0, (double)percent / 100, (PetscInt)span};
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
    What a name means, with scale times its rows, copies times; found says whether it is one of these names. Layers of
    pruned networks are pruned1 to pruned99, and blocks1 to blocks99 with dense blocks: percent of the entries that are
    left
@@ -72,7 +79,7 @@ PetscErrorCode StandInFind(const char name[], PetscReal scale, PetscInt copies, 
   *found = PETSC_FALSE;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(graphs) && !*found; k++) {
     PetscCall(PetscStrcmp(name, graphs[k].name, found));
-    if (*found) s->graph = (void *)&graphs[k];
+    if (*found) s->graph = graphs[k];
   }
   for (int k = 0; k < 2 && !*found; k++) {
     const size_t digits = strlen(layer[k]);
@@ -83,8 +90,9 @@ PetscErrorCode StandInFind(const char name[], PetscReal scale, PetscInt copies, 
     s->block   = k ? LAYER_BLOCK : 1;
     *found     = (PetscBool)(name[digits] >= '1' && name[digits] <= '9' && !*end && s->percent < 100);
   }
+  if (!*found) PetscCall(GraphByLaw(name, &s->graph, found));
   if (!*found) PetscFunctionReturn(PETSC_SUCCESS);
-  rows = floor(PetscMax(2, (s->graph ? ((const Graph *)s->graph)->rows : LAYER_ROWS) * (double)scale * (double)copies + 0.5));
+  rows = floor(PetscMax(2, (s->graph.name ? s->graph.rows : LAYER_ROWS) * (double)scale * (double)copies + 0.5));
   PetscCheck(rows < (double)PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " times %g times %s has more rows than this PETSc's integers can count", copies, (double)scale, name);
   s->rows = (PetscInt)rows;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -119,20 +127,20 @@ static PetscInt LayerRow(void *ctx, PetscInt i, PetscInt col[])
 */
 
 typedef struct {
-  Graph     g;
-  double    fall;   /* k of the law */
-  PetscInt *length; /* of the row of a rank */
-  PetscInt *rank;   /* of a row */
-  PetscInt *number; /* of the row of a rank */
-  PetscInt *last;   /* the row that had a column last, plus one */
+  StandInGraph g;
+  double       fall;   /* k of the law */
+  PetscInt    *length; /* of the row of a rank */
+  PetscInt    *rank;   /* of a row */
+  PetscInt    *number; /* of the row of a rank */
+  PetscInt    *last;   /* the row that had a column last, plus one */
 } Work;
 
-static PetscInt Law(const Graph *g, double fall, PetscInt rank)
+static PetscInt Law(const StandInGraph *g, double fall, PetscInt rank)
 {
   return PetscMin(g->longest, PetscMax(1, g->bulk + (PetscInt)(g->longest / (1 + rank / fall))));
 }
 
-static PetscInt64 Entries(const Graph *g, double fall, PetscInt rows)
+static PetscInt64 Entries(const StandInGraph *g, double fall, PetscInt rows)
 {
   PetscInt64 all = 0;
 
@@ -143,9 +151,9 @@ static PetscInt64 Entries(const Graph *g, double fall, PetscInt rows)
 /* Lengths of rows by rank, with the sum that is published: rows in the middle get one more or one less */
 static PetscErrorCode WorkLengths(Work *w, PetscInt rows)
 {
-  const Graph *g   = &w->g;
-  double       low = 1e-3, high = 1e3 * (double)rows;
-  PetscInt64   missing;
+  const StandInGraph *g   = &w->g;
+  double              low = 1e-3, high = 1e3 * (double)rows;
+  PetscInt64          missing;
 
   PetscFunctionBegin;
   for (int k = 0; k < 40; k++) {
@@ -171,9 +179,9 @@ static PetscErrorCode WorkLengths(Work *w, PetscInt rows)
 
 static PetscErrorCode WorkCreate(const StandIn *s, Work *w)
 {
-  const Graph *g     = (const Graph *)s->graph;
-  const double scale = (double)s->rows / g->rows;
-  PetscInt     filled;
+  const StandInGraph *g     = &s->graph;
+  const double        scale = (double)s->rows / g->rows;
+  PetscInt            filled;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(w, sizeof(*w)));
@@ -237,7 +245,7 @@ PetscErrorCode StandInRows(const StandIn *s, PetscBool permuted, PetscInt start,
   GraphContext c = {.rows = s->rows};
 
   PetscFunctionBegin;
-  if (!s->graph) {
+  if (!s->graph.name) {
     PetscCall(GenerateFrom(&(GenerateSource){.rows = s->rows, .most = s->rows, .sorted = PETSC_TRUE, .row = LayerRow, .ctx = (void *)s}, permuted, start, end, csr));
     PetscFunctionReturn(PETSC_SUCCESS);
   }

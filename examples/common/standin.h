@@ -6,11 +6,21 @@
 
 #include "generate.h"
 
+/* What is known, or assumed, of a graph */
 typedef struct {
-  PetscInt rows;
-  void    *graph;   /* of the list, or NULL */
-  PetscInt percent; /* of a layer's entries that are left */
-  PetscInt block;   /* rows and columns of its blocks; 1 for single entries */
+  const char *name;
+  PetscInt    rows, nonzeros, longest;
+  PetscInt    bulk;  /* entries that each row has beside those that fall with its rank */
+  double      empty; /* share of rows without entries */
+  double      near;  /* share of the entries within span rows of the diagonal */
+  PetscInt    span;
+} StandInGraph;
+
+typedef struct {
+  PetscInt     rows;
+  StandInGraph graph;   /* without a name for a layer */
+  PetscInt     percent; /* of a layer's entries that are left */
+  PetscInt     block;   /* rows and columns of its blocks; 1 for single entries */
 } StandIn;
 
 PETSC_EXTERN PetscErrorCode StandInFind(const char[], PetscReal, PetscInt, StandIn *, PetscBool *);

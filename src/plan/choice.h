@@ -157,7 +157,7 @@ typedef struct {
 /* What the model compares for a product, and what a threshold is compared with. Zeros where something is not known */
 typedef struct {
   PetscReal alpha, alpha_reordered;
-  PetscReal threshold;              /* that is set; else the alpha at which bricks begin to pay, 0 for any, 2 for none */
+  PetscReal threshold;              /* as set; else the alpha at which bricks begin to pay, 0 for any, 2 for none */
   double    bricks, csr, reordered; /* seconds */
 } AIJTCUComparison;
 
