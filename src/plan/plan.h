@@ -46,6 +46,7 @@ struct _n_AIJTCUPlan {
    AIJTCUPlanOrder()    builds or renews what the path needs; writes an order, in which a kernel may be missing
    AIJTCUPlanPeek()     for views: fetches nothing; says whether the path is known
    AIJTCUPlanKnow()     fetches all facts; gives the whole decision
+   AIJTCUPlanCompare()  the times that the model compares, and alpha; fetches what they need if it is to
    AIJTCUPlanSurvey()   counts active columns, if they are not known
    AIJTCUPlanTuned()    what was tuned, or NULL
 */

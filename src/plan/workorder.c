@@ -183,15 +183,10 @@ PetscErrorCode AIJTCUPlanCompare(Mat A, AIJTCUPlan *plan, PetscInt N, PetscBool 
   PetscCall(AIJTCUPlanSync(A, plan));
   PetscCall(AIJTCUDeviceFactsGet(plan, &device));
   PetscCall(AIJTCUFactsGet(A, plan, &ask, &facts));
-#if AIJTCU_HAVE_DEVICE
   if (fetch && facts.on_device) {
-    if (facts.survey_state == AIJTCU_EMPTY) PetscCall(AIJTCUSurveyCreate(A, plan));
-    if (facts.csr_state == AIJTCU_EMPTY) PetscCall(AIJTCUCsrCreate(A, plan));
+    PetscCall(AIJTCUPlanCount(A, plan, &ask));
     PetscCall(AIJTCUFactsGet(A, plan, &ask, &facts));
   }
-#else
-  (void)fetch;
-#endif
   *c = AIJTCUCompare(N, AIJTCUGetOptions(plan), &facts, &device);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
