@@ -596,7 +596,7 @@ static void AIJTCUDecidePath(const AIJTCUQuestion *q, AIJTCUDecision *d)
    The times that the model compares, and where they meet
 */
 
-/* Whether bricks pay if the matrix had so many times its alpha: as many entries in fewer columns of strips and panels */
+/* Whether bricks pay if the matrix had so many times its alpha: its entries in fewer columns of strips and panels */
 static PetscBool AIJTCUPaysAtAlpha(const AIJTCUQuestion *q, double times)
 {
   AIJTCUFacts    other = *q->f;
