@@ -189,7 +189,7 @@ $(LIBRARY): private soname = $(SONAME)
 $(LIBRARY): $(call object,$(LIB_SRC))
 	@mkdir -p $(@D)
 	@ln -sf $(@F) $(@D)/$(SONAME)
-	$(call short,LINK) $(call whole,$(LINK) -shared $(LIBRARY_FLAGS) -o $(new) $^ $(PETSC_LIB))
+	$(call short,LINK) $(call whole,$(LINK) -shared $(LIBRARY_FLAGS) -o $(new) $^ $(PETSC_LIB) -lpthread)
 
 $(LIBEIGEN): $(call object,$(EIGEN_SRC)) $(LIBRARY)
 	@mkdir -p $(@D)

@@ -21,6 +21,7 @@
    solves are taken there is: PCApplyRichardson_MG() with these cycles and the Frobenius norm.
 */
 #include "blockvec.h"
+#include "../sparse/sparse.h"
 
 #if AIJTCU_HAVE_BLOCK
   #include <petsc/private/pcmgimpl.h>
@@ -898,12 +899,14 @@ static PetscErrorCode PCSetUp_MG_AIJTCU(PC pc)
 {
   AIJTCUMG   *s;
   AIJTCUPlan *plan;
-  PetscBool   device = PETSC_FALSE;
+  PetscBool   device = PETSC_FALSE, gamg;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUMGGet(pc, &s));
   /* GAMG makes new levels: let go of the old ones first */
   if (!pc->setupcalled || pc->flag == DIFFERENT_NONZERO_PATTERN) PetscCall(AIJTCUMGDrop(s));
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCGAMG, &gamg));
+  if (gamg) PetscCall(AIJTCUSquareGraphs(pc));
   PetscCall((*s->setup)(pc));
   PetscCall(AIJTCUGetPlan(pc->pmat, &plan));
   if (plan) PetscCall(AIJTCUAtDevice(pc->pmat, plan, &device));

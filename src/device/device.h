@@ -114,4 +114,7 @@ PETSC_INTERN void                AIJTCUWorkspaceUser(PetscBool);
 PETSC_INTERN PetscInt       AIJTCUDeviceLDA(PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceCopyColumns(HrpbScalar *, PetscInt64, const HrpbScalar *, PetscInt64, PetscInt, PetscInt, PetscBool, struct CUstream_st *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceBring(Mat, Mat);
+
+/* hostcopy.c */
+PETSC_INTERN PetscErrorCode AIJTCUHostCopy(void *, const void *, size_t, PetscBool, struct CUstream_st *);
 #endif

@@ -2,8 +2,13 @@
    Work on a GPU with the arrays that PETSc has there of a matrix.
 */
 #include "planimpl.h"
+#include "../upstream/upstream.h"
 
 #if AIJTCU_HAVE_DEVICE
+enum {
+  LARGE = 1 << 22 /* entries: fewer are copied as fast by the parent */
+};
+
 /* With the arrays of A in csr. A plan has those of the real matrix that a complex A is to kernels */
 static PetscErrorCode AIJTCUDeviceCallAsReal(Mat A, AIJTCUPlan *plan, AIJTCUNeed need, AIJTCUDeviceCSR *csr, AIJTCUDeviceFn f, void *ctx, HrpbError *err)
 {
@@ -43,6 +48,59 @@ void AIJTCUDeviceForgetValues(Mat A, AIJTCUPlan *plan)
   if (A->offloadmask == PETSC_OFFLOAD_CPU) plan->real.values_state = plan->bricks.values_state = plan->transpose.values_state = plan->transposed.values_state = 0;
 }
 
+static PetscErrorCode AIJTCUDevicePattern(Mat A)
+{
+  const AIJTCUDeviceInt *i, *j;
+
+  PetscFunctionBegin;
+  AIJTCUCallParent(A, MatSeqAIJCUSPARSEGetIJ(A, PETSC_FALSE, &i, &j));
+  AIJTCUCallParent(A, MatSeqAIJCUSPARSERestoreIJ(A, PETSC_FALSE, &i, &j));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUDeviceTake(PetscScalar *to, const PetscScalar *from, size_t n)
+{
+  struct CUstream_st *stream = NULL;
+
+  PetscFunctionBegin;
+  AIJTCUCallOnStream(stream, AIJTCUHostCopy(to, from, n * sizeof(*to), PETSC_TRUE, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Bring a large matrix to the device for the first time: the pattern as the parent does, values by AIJTCUHostCopy().
+   What this leaves to the parent comes with whatever asks for it. No value changes, and so the state stays
+*/
+PetscErrorCode AIJTCUDeviceFetch(Mat A)
+{
+  const PetscScalar *from;
+  PetscScalar       *to;
+  PetscObjectState   state;
+  MatInfo            info;
+  PetscBool          first;
+  PetscErrorCode     ierr;
+
+  PetscFunctionBegin;
+  if (A->offloadmask != PETSC_OFFLOAD_CPU || A->structure_only) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
+  PetscCall(AIJTCUNeverOnDevice(A, &first));
+  if (!first || info.nz_used < LARGE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
+  PetscCall(MatSeqAIJGetArrayRead(A, &from));
+  A->offloadmask = PETSC_OFFLOAD_UNALLOCATED; /* what the host has is not looked at */
+  ierr           = AIJTCUCallWithoutValues(A, AIJTCUDevicePattern);
+  A->offloadmask = PETSC_OFFLOAD_CPU;
+  PetscCall(ierr);
+  AIJTCUCallParent(A, MatSeqAIJCUSPARSEGetArrayWrite(A, &to));
+  ierr = AIJTCUDeviceTake(to, from, (size_t)info.nz_used);
+  AIJTCUCallParent(A, MatSeqAIJCUSPARSERestoreArrayWrite(A, &to));
+  A->offloadmask = ierr ? PETSC_OFFLOAD_CPU : PETSC_OFFLOAD_BOTH;
+  PetscCall(PetscObjectStateSet((PetscObject)A, state));
+  PetscCall(ierr);
+  PetscCall(MatSeqAIJRestoreArrayRead(A, &from));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    Work on the device for A, which may have no plan. What it needs is taken before it, and given back after it, also
    after an error
@@ -60,6 +118,7 @@ PetscErrorCode AIJTCUDeviceCall(Mat A, AIJTCUPlan *plan, AIJTCUNeed need, AIJTCU
     PetscCall(AIJTCUDeviceCallOnStream(A, plan, need, &csr, f, ctx, err));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  PetscCall(AIJTCUDeviceFetch(A));
   AIJTCUCallParent(A, MatSeqAIJCUSPARSEGetIJ(A, PETSC_FALSE, &i, &j));
   csr.rowptr = (const HrpbInt *)i;
   csr.colidx = (const HrpbInt *)j;

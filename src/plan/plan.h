@@ -87,6 +87,7 @@ typedef PetscErrorCode (*AIJTCUDeviceFn)(Mat, AIJTCUPlan *, const AIJTCUDeviceCS
 PETSC_INTERN void           AIJTCUDeviceForgetValues(Mat, AIJTCUPlan *);
 PETSC_INTERN void           AIJTCUOrderTakeCSR(AIJTCUWorkOrder *, const AIJTCUDeviceCSR *);
 PETSC_INTERN PetscErrorCode AIJTCUOrderRun(Mat, AIJTCUPlan *, AIJTCUWorkOrder *, HrpbError *);
+PETSC_INTERN PetscErrorCode AIJTCUDeviceFetch(Mat);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceCall(Mat, AIJTCUPlan *, AIJTCUNeed, AIJTCUDeviceFn, void *, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceCallForMemory(Mat, AIJTCUPlan *, AIJTCUNeed, AIJTCUDeviceFn, void *, HrpbError *);
 #endif

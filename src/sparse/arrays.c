@@ -39,6 +39,7 @@ PetscErrorCode AIJTCUSparseArrays(Mat A, PetscBool values, SparseMatrix *M)
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
   if (plan) AIJTCUDeviceForgetValues(A, plan);
+  PetscCall(AIJTCUDeviceFetch(A));
   PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
   AIJTCUCallParent(A, MatSeqAIJCUSPARSEGetIJ(A, PETSC_FALSE, &i, &j));
   *M = (SparseMatrix){.nrows = A->rmap->n, .ncols = A->cmap->n, .nnz = (int64_t)info.nz_used, .rowptr = (const HrpbInt *)i, .colidx = (const HrpbInt *)j};
@@ -74,9 +75,7 @@ void AIJTCUHugePages(void *memory, size_t bytes)
 PetscErrorCode AIJTCUSparseBring(void *to, const void *from, size_t bytes, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
+  PetscCall(AIJTCUHostCopy(to, from, bytes, PETSC_FALSE, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

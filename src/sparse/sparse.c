@@ -236,11 +236,13 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Sparse(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc makes what has no values. It would not have come here */
 static PetscErrorCode AIJTCUSparseByParent(Mat C)
 {
   PetscFunctionBegin;
   C->ops->productsymbolic = NULL;
-  PetscCall((*AIJTCUSparseParent)(C));
+  if (C->structure_only) PetscCall(MatProductSetFromOptions(C));
+  else PetscCall((*AIJTCUSparseParent)(C));
   PetscUseTypeMethod(C, productsymbolic);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -325,7 +327,7 @@ static PetscErrorCode AIJTCUSparseOnHost(Mat C, PetscBool *host)
 }
 #endif
 
-/* Set up a product of sparse matrices, if it is ours. parent sets up that of the parent type */
+/* Set up a product of sparse matrices, if it is ours. parent sets up that of the parent type, unless it has no values */
 PetscErrorCode AIJTCUSetUpSparse(Mat C, PetscErrorCode (*parent)(Mat))
 {
   PetscFunctionBegin;
@@ -346,7 +348,7 @@ PetscErrorCode AIJTCUSetUpSparse(Mat C, PetscErrorCode (*parent)(Mat))
     if (!ours || parents) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(AIJTCUSparseOnHost(C, &host));
     if (host) PetscFunctionReturn(PETSC_SUCCESS);
-    AIJTCUSparseParent      = parent;
+    if (parent) AIJTCUSparseParent = parent;
     C->ops->productsymbolic = symbolic;
   }
 #else

@@ -4,7 +4,9 @@
 #pragma once
 
 #include "../identity/identity.h"
+#include <petscpc.h>
 
 PETSC_INTERN PetscErrorCode AIJTCUSetUpSparse(Mat, PetscErrorCode (*)(Mat));
 PETSC_INTERN PetscErrorCode AIJTCUAddSubset(Mat, PetscScalar, Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUCreateGraph(Mat, PetscBool, PetscBool, PetscReal, PetscInt, const PetscInt[], Mat *, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUSquareGraphs(PC);

@@ -9,8 +9,12 @@
    -mat_aijtcu_for gives the names MATAIJ and MATAIJCUSPARSE, which stand for a sequential and a parallel type, our
    types to stand for. The types themselves stay as they are. So PETSc's own matrices, which name MATSEQAIJ or MATMPIAIJ
    (blocks of a parallel matrix, factors), do too.
+
+   PETSc's coarsening by matching (MATCOARSENHEM) makes matrices of type MATAIJ to have their values on the host, where it
+   reads them without asking. While it works, MATAIJ is what it is without us.
 */
 #include "typeimpl.h"
+#include <petsc/private/matimpl.h>
 
 typedef PetscErrorCode (*CreateFn)(Mat);
 
@@ -75,17 +79,56 @@ PetscErrorCode AIJTCUParentsSetUp(PetscBool attach)
 }
 
 /* A root name stands for what the first entry of PETSc's list says. MatRegisterRootName() appends to that list */
-static PetscErrorCode AIJTCURootNameFirst(const char name[])
+static PetscErrorCode AIJTCURootNameFirst(const char name[], MatRootName *entry)
 {
   MatRootName first;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&first));
+  *entry          = first;
   first->next     = MatRootNameList;
   MatRootNameList = first; /* PETSc frees the list when it ends, also after an error in the next lines */
   PetscCall(PetscStrallocpy(MATSEQAIJTCU, &first->sname));
   PetscCall(PetscStrallocpy(MATMPIAIJTCU, &first->mname));
   PetscCall(PetscStrallocpy(name, &first->rname));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static MatRootName aij; /* what makes MATAIJ ours */
+static PetscErrorCode (*create_matching)(MatCoarsen), (*apply_matching)(MatCoarsen);
+
+static PetscErrorCode MatCoarsenApply_HEM_AIJTCU(MatCoarsen coarsen)
+{
+  char *const    name = aij->rname;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  aij->rname = aij->sname; /* a type's own name, which nobody looks for in this list */
+  ierr       = (*apply_matching)(coarsen);
+  aij->rname = name;
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCoarsenCreate_HEM_AIJTCU(MatCoarsen coarsen)
+{
+  PetscFunctionBegin;
+  PetscCall((*create_matching)(coarsen));
+  if (!aij) PetscFunctionReturn(PETSC_SUCCESS); /* PETSc has ended and begun again, without the option */
+  apply_matching      = coarsen->ops->apply;
+  coarsen->ops->apply = MatCoarsenApply_HEM_AIJTCU;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUMatchingSetUp(void)
+{
+  PetscErrorCode (*found)(MatCoarsen);
+
+  PetscFunctionBegin;
+  PetscCall(PetscFunctionListFind(MatCoarsenList, MATCOARSENHEM, &found));
+  if (!found || found == MatCoarsenCreate_HEM_AIJTCU) PetscFunctionReturn(PETSC_SUCCESS);
+  create_matching = found;
+  PetscCall(MatCoarsenRegister(MATCOARSENHEM, MatCoarsenCreate_HEM_AIJTCU));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -99,6 +142,7 @@ PetscErrorCode AIJTCUParentsReplace(const char list[])
   int               n;
 
   PetscFunctionBegin;
+  aij = NULL; /* one of before went with PETSc's list */
   PetscCall(PetscStrcmp(list, "none", &right));
   if (right) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscStrToArray(list, ',', &n, &words));
@@ -113,7 +157,14 @@ PetscErrorCode AIJTCUParentsReplace(const char list[])
   PetscCall(PetscStrToArrayDestroy(n, words));
   PetscCheck(right, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-mat_aijtcu_for must be aij, aijcusparse, aij,aijcusparse or none, not '%s'", list);
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(known); k++) {
-    if (named[k]) PetscCall(AIJTCURootNameFirst(known[k]));
+    MatRootName entry = NULL;
+
+    if (!named[k]) continue;
+    PetscCall(AIJTCURootNameFirst(known[k], &entry));
+    if (k == 0) {
+      aij = entry;
+      PetscCall(AIJTCUMatchingSetUp());
+    }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

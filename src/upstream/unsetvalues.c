@@ -24,6 +24,14 @@ enum {
   WORDS = 32 /* of data in which the address is looked for */
 };
 
+/* Whether no array of A was ever on the device. The data of the device begins with a pointer to them */
+PetscErrorCode AIJTCUNeverOnDevice(Mat A, PetscBool *never)
+{
+  PetscFunctionBegin;
+  *never = (PetscBool)(A->spptr && !*(void **)A->spptr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode AIJTCUCallWithoutValues(Mat A, PetscErrorCode (*f)(Mat))
 {
   void         **word  = (void **)A->data;

@@ -22,6 +22,7 @@ PETSC_INTERN PetscErrorCode AIJTCUValuesToHost(Mat, PetscBool);
 #if PetscDefined(HAVE_CUDA)
 PETSC_INTERN PetscErrorCode AIJTCUZeroOnHost(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUCallWithoutValues(Mat, PetscErrorCode (*)(Mat));
+PETSC_INTERN PetscErrorCode AIJTCUNeverOnDevice(Mat, PetscBool *);
 #endif
 PETSC_INTERN PetscErrorCode AIJTCUILUFactorInPlace(Mat, IS, IS, const MatFactorInfo *);
 PETSC_INTERN PetscErrorCode AIJTCUSubMatricesFilled(PetscInt, Mat[]);
@@ -78,6 +79,9 @@ typedef struct { /* what KSPCHEBYSHEV works with */
   const PetscReal *betas;
 } AIJTCUChebyshev;
 PETSC_INTERN PetscErrorCode AIJTCUChebyshevGet(KSP, AIJTCUChebyshev *, PetscBool *);
+
+/* squaregraph.c */
+PETSC_INTERN PetscErrorCode AIJTCUGAMGSquares(PC, PetscBool *);
 
 /* cgtype.c */
 PETSC_INTERN PetscErrorCode AIJTCUCGIsHermitian(KSP, PetscBool *);

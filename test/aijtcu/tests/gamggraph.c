@@ -1,0 +1,128 @@
+static char help[] = "PCGAMG with a MATAIJTCU makes the levels that it makes with a MATAIJ: aggregates of the graph, of its square, and by matching. Prints on error only.\n\n";
+
+#include <petscksp.h>
+#include <petscaijtcu.h>
+
+/* A grid of n x n points, which are coupled with those around them. Rows by MatSetValues(), with bs unknowns each */
+static PetscErrorCode Create(MatType type, PetscInt n, PetscInt bs, Mat *A)
+{
+  PetscInt first, end;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, n * n * bs, n * n * bs));
+  PetscCall(MatSetType(*A, type));
+  PetscCall(MatSetBlockSize(*A, bs));
+  PetscCall(MatSetUp(*A));
+  PetscCall(MatGetOwnershipRange(*A, &first, &end));
+  for (PetscInt row = first; row < end; row++) {
+    const PetscInt x = row / bs % n, y = row / bs / n;
+
+    for (PetscInt k = 0; k < 9; k++) {
+      const PetscInt i = x + k % 3 - 1, j = y + k / 3 - 1;
+
+      if (i < 0 || i >= n || j < 0 || j >= n) continue;
+      for (PetscInt c = 0; c < bs; c++) {
+        const PetscBool same = (PetscBool)(c == row % bs);
+
+        PetscCall(MatSetValue(*A, row, (i + n * j) * bs + c, k == 4 ? (same ? 9 : 0.5) : (same ? -1 : -0.125), INSERT_VALUES));
+      }
+    }
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatSetOption(*A, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The prolongators of both have the same entries */
+static PetscErrorCode Compare(PC pc[2])
+{
+  PetscInt nlevels[2];
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) PetscCall(PCMGGetLevels(pc[k], &nlevels[k]));
+  if (nlevels[0] != nlevels[1]) {
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " levels, not %" PetscInt_FMT "\n", nlevels[0], nlevels[1]));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  for (PetscInt l = 1; l < nlevels[1]; l++) {
+    Mat      P[2];
+    PetscInt first, end, wrong = 0, n[2];
+    PetscInt size[2][2];
+
+    for (int k = 0; k < 2; k++) {
+      PetscCall(PCMGGetInterpolation(pc[k], l, &P[k]));
+      PetscCall(MatGetSize(P[k], &size[k][0], &size[k][1]));
+    }
+    if (size[0][0] != size[1][0] || size[0][1] != size[1][1]) {
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "level %" PetscInt_FMT " has another size\n", l));
+      break;
+    }
+    PetscCall(MatGetOwnershipRange(P[1], &first, &end));
+    for (PetscInt row = first; row < end; row++) {
+      const PetscInt    *column[2];
+      const PetscScalar *value[2];
+      PetscBool          same;
+
+      for (int k = 0; k < 2; k++) PetscCall(MatGetRow(P[k], row, &n[k], &column[k], &value[k]));
+      same = (PetscBool)(n[0] == n[1]);
+      if (same) PetscCall(PetscArraycmp(column[0], column[1], n[1], &same));
+      for (PetscInt i = 0; i < n[1] && same; i++) same = (PetscBool)(PetscAbsScalar(value[0][i] - value[1][i]) < 1e4 * PETSC_MACHINE_EPSILON);
+      if (!same) wrong++;
+      for (int k = 0; k < 2; k++) PetscCall(MatRestoreRow(P[k], row, &n[k], &column[k], &value[k]));
+    }
+    if (wrong) PetscCall(PetscPrintf(PETSC_COMM_SELF, "level %" PetscInt_FMT ": %" PetscInt_FMT " rows of the prolongator differ\n", l, wrong));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscInt    n = 40, bs = 1;
+  PetscMPIInt size;
+  Mat         A[2];
+  PC          pc[2];
+
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscDLLibraryRegister_petscaijtcu());
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-bs", &bs, NULL));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(Create(!k ? MATAIJTCU : size > 1 ? MATMPIAIJ : MATSEQAIJ, n, bs, &A[k]));
+    PetscCall(PCCreate(PETSC_COMM_WORLD, &pc[k]));
+    PetscCall(PCSetOperators(pc[k], A[k], A[k]));
+    PetscCall(PCSetType(pc[k], PCGAMG));
+    PetscCall(PCSetFromOptions(pc[k]));
+    PetscCall(PCSetUp(pc[k]));
+  }
+  PetscCall(Compare(pc));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(PCDestroy(&pc[k]));
+    PetscCall(MatDestroy(&A[k]));
+  }
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  testset:
+    output_file: output/empty.out
+    args: -bs {{1 2}} -mg_levels_pc_type jacobi
+    nsize: {{1 3}}
+
+    test:
+      suffix: square
+      args: -pc_gamg_aggressive_square_graph {{0 1}}
+
+    test:
+      suffix: levels
+      args: -pc_gamg_aggressive_coarsening 2 -pc_gamg_threshold {{-1 0.01}} -n 61
+
+    test:
+      suffix: matching
+      args: -pc_gamg_mat_coarsen_type hem -mat_aijtcu_for {{none aij}}
+
+TEST*/
