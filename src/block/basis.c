@@ -17,6 +17,7 @@
 #if AIJTCU_HAVE_BLOCK && !PetscDefined(USE_COMPLEX)
   #include <petscblaslapack.h>
   #if AIJTCU_HAVE_DEVICE
+    #include "../../kernels/block/eigen.h"
     #include <petscdevice_cuda.h>
   #endif
 
@@ -419,8 +420,34 @@ PetscErrorCode AIJTCUBasisResidual(AIJTCUBasis b, AIJTCUBasisPart Y, const Petsc
 }
 
   #if AIJTCU_HAVE_DEVICE
-/* The matrix, its eigenvalues, and what cuSOLVER works with are in the workspace of all plans */
-static PetscErrorCode AIJTCUBasisEigenOnStream(AIJTCUBasis b, PetscInt n, PetscInt nvectors, cudaStream_t stream, PetscBool *solved)
+/*
+   The matrix, which comes from b->out, its vectors and values, and what a kernel works with are in the workspace of all
+   plans. To b->in go so many columns of vectors, so many values, and, as a number, whether it is solved
+*/
+static PetscErrorCode AIJTCUBasisEigenByKernel(AIJTCUBasis b, PetscInt n, PetscInt nvectors, cudaStream_t stream, PetscBool *solved)
+{
+  const size_t work   = BlockEigenWork((int32_t)n), count = (size_t)n * (size_t)n, results = (size_t)nvectors * (size_t)(n + 1) + 1;
+  HrpbError    err    = HRPB_SUCCESS;
+  void        *memory;
+  BlockEigen   e;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUWorkspaceGet(work + (count + results) * sizeof(PetscScalar), stream, &memory));
+  if (!memory) PetscFunctionReturn(PETSC_SUCCESS);
+  e        = (BlockEigen){.n = (int32_t)n, .k = (int32_t)nvectors, .A = (PetscScalar *)((char *)memory + work), .work = memory};
+  e.Z      = (PetscScalar *)e.A + count;
+  e.values = e.Z + n * nvectors;
+  e.good   = e.values + nvectors;
+  PetscCallCUDA(cudaMemcpyAsync((PetscScalar *)e.A, b->out, count * sizeof(PetscScalar), cudaMemcpyHostToDevice, stream));
+  AIJTCUCallDevice(err, BlockEigenvectors(&e, stream));
+  if (err) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaMemcpyAsync(b->in, e.Z, results * sizeof(PetscScalar), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  *solved = (PetscBool)(b->in[results - 1] == 1);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUBasisEigenByLibrary(AIJTCUBasis b, PetscInt n, PetscInt nvectors, cudaStream_t stream, PetscBool *solved)
 {
   cusolverDnHandle_t handle;
   PetscScalar       *A, *values, *work;
@@ -447,10 +474,23 @@ static PetscErrorCode AIJTCUBasisEigenOnStream(AIJTCUBasis b, PetscInt n, PetscI
   PetscCallCUSOLVER(cusolverDnDsyevd(handle, CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_UPPER, (int)n, A, (int)n, values, work, lwork, (int *)(values + n)));
     #endif
   PetscCallCUDA(cudaMemcpyAsync(b->in, A, (size_t)n * (size_t)nvectors * sizeof(*A), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDA(cudaMemcpyAsync(b->in + n * nvectors, values, ((size_t)n + 1) * sizeof(*A), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaMemcpyAsync(b->in + n * nvectors, values, (size_t)nvectors * sizeof(*A), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaMemcpyAsync(b->in + (n + 1) * nvectors, values + n, sizeof(*A), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCall(PetscMemcpy(&info, b->in + n * nvectors + n, sizeof(info)));
+  PetscCall(PetscMemcpy(&info, b->in + (n + 1) * nvectors, sizeof(info)));
   *solved = (PetscBool)!info;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUBasisEigenOnStream(AIJTCUBasis b, PetscInt n, PetscInt nvectors, cudaStream_t stream, PetscBool *solved)
+{
+  enum {
+    LARGE = 128 /* rows for which cuSOLVER is faster than the host, where the kernel has no room */
+  };
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBasisEigenByKernel(b, n, nvectors, stream, solved));
+  if (!*solved && n >= LARGE) PetscCall(AIJTCUBasisEigenByLibrary(b, n, nvectors, stream, solved));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
   #endif
@@ -458,7 +498,7 @@ static PetscErrorCode AIJTCUBasisEigenOnStream(AIJTCUBasis b, PetscInt n, PetscI
 PetscErrorCode AIJTCUBasisEigen(AIJTCUBasis b, PetscInt n, PetscScalar *A, PetscInt nvectors, PetscReal *values, PetscBool *solved)
 {
   enum {
-    LEAST = 128 /* rows for which the device is faster */
+    LEAST = 64 /* rows for which the device is faster */
   };
 
   PetscFunctionBegin;
@@ -468,13 +508,13 @@ PetscErrorCode AIJTCUBasisEigen(AIJTCUBasis b, PetscInt n, PetscScalar *A, Petsc
   {
     cudaStream_t stream = NULL;
 
-    PetscCheck(n * n <= b->nnumbers && n * (nvectors + 1) + 1 <= b->nnumbers, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " rows of an eigenproblem in a basis that has room for %" PetscInt_FMT " numbers", n, b->nnumbers);
+    PetscCheck(n * n <= b->nnumbers && (n + 1) * nvectors + 1 <= b->nnumbers, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " rows of an eigenproblem in a basis that has room for %" PetscInt_FMT " numbers", n, b->nnumbers);
     PetscCallCUDA(cudaEventSynchronize(b->went));
     PetscCall(PetscArraycpy(b->out, A, n * n));
     AIJTCUCallOnStream(stream, AIJTCUBasisEigenOnStream(b, n, nvectors, stream, solved));
     if (*solved) {
       PetscCall(PetscArraycpy(A, b->in, n * nvectors));
-      for (PetscInt j = 0; j < n; j++) values[j] = PetscRealPart(b->in[n * nvectors + j]);
+      for (PetscInt j = 0; j < nvectors; j++) values[j] = PetscRealPart(b->in[n * nvectors + j]);
     }
   }
   #endif

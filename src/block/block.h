@@ -72,8 +72,8 @@ PETSC_EXTERN PetscErrorCode AIJTCUBasisCombine(AIJTCUBasis, PetscInt, const AIJT
 PETSC_EXTERN PetscErrorCode AIJTCUBasisResidual(AIJTCUBasis, AIJTCUBasisPart, const PetscScalar[], AIJTCUBasisPart, AIJTCUBasisPart, const PetscScalar *[]);
 
 /*
-   Eigenvalues of a symmetric matrix of the host, whose upper triangle is taken, in ascending order, and the first
-   eigenvectors in its place: on the device, where that is faster. solved says whether it was
+   The first eigenvalues of a symmetric matrix of the host, whose upper triangle is taken, in ascending order, and their
+   vectors in its place: on the device, where that is faster. solved says whether it was
 */
 PETSC_EXTERN PetscErrorCode AIJTCUBasisEigen(AIJTCUBasis, PetscInt, PetscScalar *, PetscInt, PetscReal *, PetscBool *);
 

@@ -21,7 +21,8 @@
    in the span of X and P. If it is not, the vectors are made orthonormal before the product with A. The matrices of
    ritz.c tell.
 
-   The arrays hold, in units of bs columns, P X W X P: X and P are on one side of W, then on the other.
+   The arrays hold, in units of bs columns, P X W X P: X and P are on one side of W, then on the other. A vector has its
+   own column of W. Without a preconditioner residuals are made there.
 */
 #include "eigen.h"
 
@@ -43,6 +44,7 @@ typedef struct {
   PetscReal    error;           /* how far A X may be from a product */
   PetscBool    all;             /* V^T B V and V^T A V are products, not what coefficients say */
   PC           pc;              /* that is applied without its ST, or NULL */
+  PetscBool    none;            /* and is of type none: R is W */
   PetscInt     passes;          /* how often W is made orthogonal to Y */
   PetscBool    careful;         /* W was made orthonormal in the last iteration */
   Mat          R, W, AW, BW;    /* of the vectors from first on */
@@ -71,7 +73,14 @@ static AIJTCUBasisPart AIJTCULobpcgAll(const AIJTCULobpcg *s, int array)
 
 static AIJTCUBasisPart AIJTCULobpcgW(const AIJTCULobpcg *s, int array)
 {
-  return (AIJTCUBasisPart){array, 2 * s->bs, s->bs - s->first};
+  return (AIJTCUBasisPart){array, 2 * s->bs + s->first, s->bs - s->first};
+}
+
+/* Residuals of the vectors from first on */
+static AIJTCUBasisPart AIJTCULobpcgR(const AIJTCULobpcg *s, PetscInt first)
+{
+  if (s->none) return (AIJTCUBasisPart){AIJTCU_BASIS_S, 2 * s->bs + first, s->bs - first};
+  return (AIJTCUBasisPart){AIJTCU_BASIS_R, first, s->bs - first};
 }
 
 /* Which column of all that is there the k-th of [X, P, W] is */
@@ -81,7 +90,7 @@ static PetscInt AIJTCULobpcgColumn(const AIJTCULobpcg *s, PetscInt np, PetscInt 
 
   if (k < bs) return (side ? bs : np) + k;
   if (k < bs + np) return side ? 2 * bs + k - bs : np - 1 - (k - bs);
-  return (side ? 0 : np + bs) + k - bs - np;
+  return (side ? 0 : np + bs) + s->first + k - bs - np;
 }
 
 static PetscErrorCode AIJTCULobpcgLeaveMats(AIJTCULobpcg *s)
@@ -107,13 +116,11 @@ static PetscErrorCode AIJTCULobpcgSetUpProduct(Mat A, Mat X, Mat Y)
 /* Matrices of R, W and the products of W, for the vectors from first on */
 static PetscErrorCode AIJTCULobpcgMats(AIJTCULobpcg *s, PetscInt first)
 {
-  const PetscInt n = s->bs - first;
-
   PetscFunctionBegin;
   if (s->W && s->first == first) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCULobpcgLeaveMats(s));
   s->first = first;
-  PetscCall(AIJTCUBasisMat(s->basis, (AIJTCUBasisPart){AIJTCU_BASIS_R, first, n}, &s->R));
+  PetscCall(AIJTCUBasisMat(s->basis, AIJTCULobpcgR(s, first), &s->R));
   PetscCall(AIJTCUBasisMat(s->basis, AIJTCULobpcgW(s, AIJTCU_BASIS_S), &s->W));
   PetscCall(AIJTCUBasisMat(s->basis, AIJTCULobpcgW(s, AIJTCU_BASIS_AS), &s->AW));
   PetscCall(AIJTCULobpcgSetUpProduct(s->A, s->W, s->AW));
@@ -122,7 +129,7 @@ static PetscErrorCode AIJTCULobpcgMats(AIJTCULobpcg *s, PetscInt first)
     PetscCall(AIJTCULobpcgSetUpProduct(s->B, s->W, s->BW));
   }
   /* Columns that are no longer there are multiplied with zeros, and must be numbers */
-  for (int f = AIJTCU_BASIS_S; f < AIJTCU_FAMILIES - !s->B; f++) PetscCall(AIJTCUBasisZero(s->basis, (AIJTCUBasisPart){f, 2 * s->bs + n, first}));
+  for (int f = AIJTCU_BASIS_S; f < AIJTCU_FAMILIES - !s->B; f++) PetscCall(AIJTCUBasisZero(s->basis, (AIJTCUBasisPart){f, 2 * s->bs, first}));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -308,7 +315,7 @@ static PetscErrorCode AIJTCULobpcgRenew(AIJTCULobpcg *s, PetscInt locked)
 static PetscErrorCode AIJTCULobpcgResidual(AIJTCULobpcg *s, PetscInt first)
 {
   const PetscInt        n = s->bs - first, x = AIJTCULobpcgX(s, s->side) + first;
-  const AIJTCUBasisPart AX = {AIJTCU_BASIS_AS, x, n}, BX = {AIJTCULobpcgInner(s), x, n}, R = {AIJTCU_BASIS_R, first, n};
+  const AIJTCUBasisPart AX = {AIJTCU_BASIS_AS, x, n}, BX = {AIJTCULobpcgInner(s), x, n}, R = AIJTCULobpcgR(s, first);
   const PetscScalar    *squares;
 
   PetscFunctionBegin;
@@ -402,6 +409,7 @@ static PetscErrorCode AIJTCULobpcgIsPlain(AIJTCULobpcg *s)
   if (ksp->nmax != PETSC_DECIDE && ksp->nmax < s->bs) PetscFunctionReturn(PETSC_SUCCESS);
   if (ksp->numberreasonviews || ksp->convergedreasonviewer || ksp->view || ksp->viewRate || ksp->viewMat || ksp->viewPMat || ksp->viewRhs || ksp->viewSol || ksp->viewFinalRes) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(KSPGetPC(ksp, &s->pc));
+  PetscCall(PetscObjectTypeCompare((PetscObject)s->pc, PCNONE, &s->none));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -410,17 +418,13 @@ static PetscErrorCode AIJTCULobpcgApply(AIJTCULobpcg *s)
 {
   ST             st = s->eps->st;
   PCFailedReason failed;
-  PetscBool      none;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(ST_MatSolve, st, s->R, s->W, 0));
   PetscCall(KSPSetUp(st->ksp));
   PetscCall(KSPSetUpOnBlocks(st->ksp));
-  PetscCall(PetscObjectTypeCompare((PetscObject)s->pc, PCNONE, &none));
-  if (none) { /* MatCopy() takes twice as long */
-    PetscCall(AIJTCUBasisCopy(s->basis, (AIJTCUBasisPart){AIJTCU_BASIS_R, s->first, s->bs - s->first}, AIJTCULobpcgW(s, AIJTCU_BASIS_S)));
-    PetscCall(AIJTCUBasisWritten(s->W));
-  } else PetscCall(PCMatApply(s->pc, s->R, s->W));
+  if (s->none) PetscCall(AIJTCUBasisWritten(s->W));
+  else PetscCall(PCMatApply(s->pc, s->R, s->W));
   PetscCall(PCGetFailedReason(s->pc, &failed));
   PetscCall(MatFlag(s->W, failed));
   st->ksp->its    = failed ? 0 : 1;

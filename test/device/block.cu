@@ -5,6 +5,7 @@
      test-block -small  few and small ones, to run under compute-sanitizer
 */
 #include "block/blockops.h"
+#include "block/eigen.h"
 #include "test.cuh"
 
 /* What results are compared with, and what a number is made of */
@@ -847,6 +848,133 @@ static void TestSquares(bool device)
   }
 }
 
+#if !defined(HRPB_USE_COMPLEX)
+/* How many eigenvalues of a symmetric matrix are less than x: negative pivots of A - x I */
+static int CountLess(const Numbers &A, int n, long double x)
+{
+  std::vector<long double> B(A.begin(), A.end());
+  int                      count = 0;
+
+  for (int k = 0; k < n; k++) B[(size_t)(k * n + k)] -= x;
+  for (int k = 0; k < n; k++) {
+    const long double pivot = B[(size_t)(k * n + k)];
+
+    count += pivot < 0;
+    for (int j = k + 1; j < n; j++) {
+      for (int i = k + 1; i <= j; i++) B[(size_t)(j * n + i)] -= B[(size_t)(i * n + k)] * B[(size_t)(j * n + k)] / pivot;
+      B[(size_t)(k * n + j)] = B[(size_t)(j * n + k)];
+    }
+    for (int j = k + 1; j < n; j++) { /* the rows below again */
+      for (int i = k + 1; i < j; i++) B[(size_t)(i * n + j)] = B[(size_t)(j * n + i)];
+    }
+  }
+  return count;
+}
+
+/* A matrix of a kind. may: eigenvalues may be too close for it */
+static Numbers EigenMatrix(const char kind[], int n, bool *may)
+{
+  Numbers A((size_t)(n * n));
+
+  *may = false;
+  for (int j = 0; j < n; j++) {
+    for (int i = 0; i <= j; i++) {
+      double x = Uniform();
+
+      if (!strcmp(kind, "graded")) x *= std::pow(10.0, -12.0 * (2 * n - i - j) / (2 * n)); /* small ones first */
+      if (!strcmp(kind, "diagonal")) x = i == j ? (i * 7 % n) - n / 3 : 0;
+      if (!strcmp(kind, "Ritz")) x = i == j ? 1 + 0.01 * i : 1e-4 * x; /* nearly diagonal */
+      if (!strcmp(kind, "large")) x *= 1e30;
+      if (!strcmp(kind, "small")) x *= 1e-30;
+      if (!strcmp(kind, "Wilkinson")) x = i == j ? std::abs(i - n / 2) : j == i + 1;
+      if (!strcmp(kind, "multiple")) x = (i == j) * (i % 3);
+      if (!strcmp(kind, "zero")) x = 0;
+      if (!strcmp(kind, "NaN")) x = i == 1 && j == n - 1 ? (double)nan_value : x;
+      if (!strcmp(kind, "infinite")) x = i == 1 && j == n - 2 ? INFINITY : x;
+      A[(size_t)(j * n + i)] = (HrpbScalar)x;
+    }
+  }
+  for (const char *close : {"diagonal", "graded", "Wilkinson", "multiple", "zero", "NaN", "infinite"}) *may = *may || !strcmp(kind, close);
+  return A;
+}
+
+/* The first k eigenvectors, on the device. What is below the diagonal is not read */
+static void TestEigen(const char kind[], int n, int k)
+{
+  bool        may, bad = !strcmp(kind, "NaN") || !strcmp(kind, "infinite") || !strcmp(kind, "zero"), right = true, orthonormal = true, placed = true;
+  Numbers     A = EigenMatrix(kind, n, &may), Z((size_t)(n * k) + 1, guard), values((size_t)k + 1, guard), good(2, guard), full(A), again, other;
+  char        where[128];
+  double      norm = 0;
+
+  snprintf(where, sizeof(where), "%s, n %d, k %d", kind, n, k);
+  for (int j = 0; j < n; j++) {
+    for (int i = j + 1; i < n; i++) A[(size_t)(j * n + i)] = nan_value, full[(size_t)(j * n + i)] = full[(size_t)(i * n + j)];
+  }
+  for (int j = 0; j < n; j++) {
+    double sum = 0;
+
+    for (int i = 0; i < n; i++) sum += std::abs((double)full[(size_t)(j * n + i)]);
+    norm = std::max(norm, sum);
+  }
+  for (int run = 0; run < 2; run++) {
+    RunWith(true, n, k, BlockEigenWork(n), {}, {&A, &Z, &values, &good}, [&](const BlockOps *, const BlockShape *s, BlockOut *, BlockNumber **x) {
+      const BlockEigen e = {n, k, x[0], x[1], x[2], x[3], s->work};
+
+      return BlockEigenvectors(&e, NULL);
+    });
+    if (!run) again = Z, other = values;
+  }
+  Report(Z.back() == guard && values.back() == guard && good.back() == guard, "eigen: wrote behind its results", where);
+  Report(good[0] == 0 || good[0] == 1, "eigen: does not say whether it is good", where);
+  Report(!bad || good[0] == 0, "eigen: good where it cannot be", where);
+  Report(may || good[0] == 1, "eigen: not good", where);
+  if (good[0] != 1) return;
+  Report(Same(Z, again) && Same(values, other), "eigen: other bits in another run", where);
+  for (int j = 0; j < k; j++) {
+    const HrpbScalar *z = &Z[(size_t)(j * n)];
+
+    for (int i = 0; i < n; i++) {
+      long double sum = -(long double)values[(size_t)j] * z[i];
+
+      for (int m = 0; m < n; m++) sum += (long double)full[(size_t)(m * n + i)] * z[m];
+      right = right && std::abs(sum) <= 40 * eps * norm;
+    }
+    for (int m = 0; m <= j; m++) {
+      long double sum = m == j ? -1 : 0;
+
+      for (int i = 0; i < n; i++) sum += (long double)z[i] * Z[(size_t)(m * n + i)];
+      orthonormal = orthonormal && std::abs(sum) <= 40 * eps;
+    }
+  }
+  for (int j : {0, k / 2, k - 1}) {
+    const long double value = values[(size_t)j], near = 40 * eps * norm;
+
+    placed = placed && CountLess(full, n, value - near) <= j && CountLess(full, n, value + near) > j;
+  }
+  Report(right, "eigen: residuals are not rounding", where);
+  Report(orthonormal, "eigen: vectors are not orthonormal", where);
+  Report(placed, "eigen: not the first eigenvalues", where);
+}
+
+static void TestEigens(void)
+{
+  for (const char *kind : {"any", "graded", "diagonal", "Ritz", "large", "small", "Wilkinson", "multiple", "zero", "NaN", "infinite"}) {
+    for (int n : {4, 9, 31, 32, 33, 48, 65, 96, 130, 192}) {
+      if (small_run && n > 96 && strcmp(kind, "any")) continue;
+      if (small_run && n > 48 && strcmp(kind, "any") && strcmp(kind, "Ritz")) continue;
+      TestEigen(kind, n, n / 3);
+      if (n > 9 && !small_run) TestEigen(kind, n, 1 + n / 7);
+      if (!strcmp(kind, "Ritz")) TestEigen(kind, n, n / 2);
+    }
+  }
+  for (int n : {3, 225, 600}) {
+    const BlockEigen e = {n, n / 3, NULL, NULL, NULL, NULL, NULL};
+
+    Report(BlockEigenvectors(&e, NULL) == HRPB_ERR_UNSUPPORTED, "eigen: took what it has no room for", "");
+  }
+}
+#endif
+
 static void TestShape(bool device, int64_t n, int64_t N, int64_t padding, int64_t shift)
 {
   Case c = {device, n, N, padding, shift, ""};
@@ -901,6 +1029,9 @@ int main(int argc, char **argv)
     TestInverts(device);
     TestSquares(device);
   }
+#if !defined(HRPB_USE_COMPLEX)
+  TestEigens();
+#endif
   printf("block: %d passed, %d failed\n", npassed, nfailed);
   return nfailed > 0;
 }
