@@ -28,7 +28,8 @@
 
 #if AIJTCU_HAVE_EIGEN
 enum {
-  AIJTCU_FAMILIES = 3 /* S, A S, B S */
+  AIJTCU_FAMILIES = 3, /* S, A S, B S */
+  AIJTCU_NARROW   = 8  /* columns by which a preconditioner and products get fewer. All set up anew for another width */
 };
 
 typedef struct {
@@ -39,6 +40,7 @@ typedef struct {
   AIJTCUBasis  basis;
   AIJTCURitz   ritz;
   PetscInt     ny, side, first; /* vectors in Y; where X and P are; the first column of W belongs to this vector */
+  PetscInt     from;            /* and the first one of the matrices R, W, A W, B W to this */
   PetscBool    exact;           /* A X, B X and theta are not what coefficients say, but products */
   PetscReal    drift;           /* how far V may be from orthonormal */
   PetscReal    error;           /* how far A X may be from a product */
@@ -47,7 +49,7 @@ typedef struct {
   PetscBool    none;            /* and is of type none: R is W */
   PetscInt     passes;          /* how often W is made orthogonal to Y */
   PetscBool    careful;         /* W was made orthonormal in the last iteration */
-  Mat          R, W, AW, BW;    /* of the vectors from first on */
+  Mat          R, W, AW, BW;
   PetscScalar *C, *G, *H;       /* coefficients in the order of the arrays; products in the order of ritz.c */
   PetscReal   *norm;
   PetscReal   *removed; /* what each vector of W had in Y */
@@ -71,16 +73,20 @@ static AIJTCUBasisPart AIJTCULobpcgAll(const AIJTCULobpcg *s, int array)
   return (AIJTCUBasisPart){array, s->side ? 2 * s->bs : s->bs - s->ritz->np, 2 * s->bs + s->ritz->np};
 }
 
-static AIJTCUBasisPart AIJTCULobpcgW(const AIJTCULobpcg *s, int array)
+/* Columns of W, and residuals, of the vectors from first on */
+static AIJTCUBasisPart AIJTCULobpcgFrom(const AIJTCULobpcg *s, int array, PetscInt first)
 {
-  return (AIJTCUBasisPart){array, 2 * s->bs + s->first, s->bs - s->first};
+  return (AIJTCUBasisPart){array, (array == AIJTCU_BASIS_R ? 0 : 2 * s->bs) + first, s->bs - first};
 }
 
-/* Residuals of the vectors from first on */
-static AIJTCUBasisPart AIJTCULobpcgR(const AIJTCULobpcg *s, PetscInt first)
+static AIJTCUBasisPart AIJTCULobpcgW(const AIJTCULobpcg *s, int array)
 {
-  if (s->none) return (AIJTCUBasisPart){AIJTCU_BASIS_S, 2 * s->bs + first, s->bs - first};
-  return (AIJTCUBasisPart){AIJTCU_BASIS_R, first, s->bs - first};
+  return AIJTCULobpcgFrom(s, array, s->first);
+}
+
+static int AIJTCULobpcgR(const AIJTCULobpcg *s)
+{
+  return s->none ? AIJTCU_BASIS_S : AIJTCU_BASIS_R;
 }
 
 /* Which column of all that is there the k-th of [X, P, W] is */
@@ -113,23 +119,26 @@ static PetscErrorCode AIJTCULobpcgSetUpProduct(Mat A, Mat X, Mat Y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Matrices of R, W and the products of W, for the vectors from first on */
+/* The vectors before first have no W any more, and matrices of R, W and its products some vectors later */
 static PetscErrorCode AIJTCULobpcgMats(AIJTCULobpcg *s, PetscInt first)
 {
+  const PetscInt from = first / AIJTCU_NARROW * AIJTCU_NARROW;
+
   PetscFunctionBegin;
-  if (s->W && s->first == first) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJTCULobpcgLeaveMats(s));
   s->first = first;
-  PetscCall(AIJTCUBasisMat(s->basis, AIJTCULobpcgR(s, first), &s->R));
-  PetscCall(AIJTCUBasisMat(s->basis, AIJTCULobpcgW(s, AIJTCU_BASIS_S), &s->W));
-  PetscCall(AIJTCUBasisMat(s->basis, AIJTCULobpcgW(s, AIJTCU_BASIS_AS), &s->AW));
+  if (s->W && s->from == from) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCULobpcgLeaveMats(s));
+  s->from = from;
+  PetscCall(AIJTCUBasisMat(s->basis, AIJTCULobpcgFrom(s, AIJTCULobpcgR(s), from), &s->R));
+  PetscCall(AIJTCUBasisMat(s->basis, AIJTCULobpcgFrom(s, AIJTCU_BASIS_S, from), &s->W));
+  PetscCall(AIJTCUBasisMat(s->basis, AIJTCULobpcgFrom(s, AIJTCU_BASIS_AS, from), &s->AW));
   PetscCall(AIJTCULobpcgSetUpProduct(s->A, s->W, s->AW));
   if (s->B) {
-    PetscCall(AIJTCUBasisMat(s->basis, AIJTCULobpcgW(s, AIJTCU_BASIS_BS), &s->BW));
+    PetscCall(AIJTCUBasisMat(s->basis, AIJTCULobpcgFrom(s, AIJTCU_BASIS_BS, from), &s->BW));
     PetscCall(AIJTCULobpcgSetUpProduct(s->B, s->W, s->BW));
   }
   /* Columns that are no longer there are multiplied with zeros, and must be numbers */
-  for (int f = AIJTCU_BASIS_S; f < AIJTCU_FAMILIES - !s->B; f++) PetscCall(AIJTCUBasisZero(s->basis, (AIJTCUBasisPart){f, 2 * s->bs, first}));
+  for (int f = AIJTCU_BASIS_S; f < AIJTCU_FAMILIES - !s->B; f++) PetscCall(AIJTCUBasisZero(s->basis, (AIJTCUBasisPart){f, 2 * s->bs, from}));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -315,7 +324,7 @@ static PetscErrorCode AIJTCULobpcgRenew(AIJTCULobpcg *s, PetscInt locked)
 static PetscErrorCode AIJTCULobpcgResidual(AIJTCULobpcg *s, PetscInt first)
 {
   const PetscInt        n = s->bs - first, x = AIJTCULobpcgX(s, s->side) + first;
-  const AIJTCUBasisPart AX = {AIJTCU_BASIS_AS, x, n}, BX = {AIJTCULobpcgInner(s), x, n}, R = AIJTCULobpcgR(s, first);
+  const AIJTCUBasisPart AX = {AIJTCU_BASIS_AS, x, n}, BX = {AIJTCULobpcgInner(s), x, n}, R = AIJTCULobpcgFrom(s, AIJTCULobpcgR(s), first);
   const PetscScalar    *squares;
 
   PetscFunctionBegin;
@@ -369,7 +378,7 @@ static PetscErrorCode AIJTCULobpcgOrthonormalize(AIJTCULobpcg *s, const PetscSca
   enum {
     MOST = 6
   };
-  const AIJTCUBasisPart all = AIJTCULobpcgAll(s, AIJTCU_BASIS_S), W = AIJTCULobpcgW(s, AIJTCU_BASIS_S), room = {AIJTCU_BASIS_R, s->first, W.n};
+  const AIJTCUBasisPart all = AIJTCULobpcgAll(s, AIJTCU_BASIS_S), W = AIJTCULobpcgW(s, AIJTCU_BASIS_S), room = AIJTCULobpcgW(s, AIJTCU_BASIS_R);
 
   PetscFunctionBegin;
   for (int round = 0; round < MOST; round++) {
@@ -433,7 +442,7 @@ static PetscErrorCode AIJTCULobpcgApply(AIJTCULobpcg *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* W = T R, without what is in Y */
+/* W = T R, without what is in Y. It is zero where a vector has none any more */
 static PetscErrorCode AIJTCULobpcgPrecondition(AIJTCULobpcg *s)
 {
   PetscFunctionBegin;
@@ -442,7 +451,8 @@ static PetscErrorCode AIJTCULobpcgPrecondition(AIJTCULobpcg *s)
   else PetscCall(STApplyMat(s->eps->st, s->R, s->W));
   PetscCall(AIJTCUBasisRead(s->W));
   for (PetscInt k = 0; k < s->passes && s->ny; k++) PetscCall(AIJTCULobpcgSubtractY(s, AIJTCULobpcgW(s, AIJTCU_BASIS_S), k ? NULL : s->removed));
-  if (s->ny) PetscCall(AIJTCUBasisWritten(s->W));
+  PetscCall(AIJTCUBasisZero(s->basis, (AIJTCUBasisPart){AIJTCU_BASIS_S, 2 * s->bs + s->from, s->first - s->from}));
+  PetscCall(AIJTCUBasisWritten(s->W));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
