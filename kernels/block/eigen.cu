@@ -22,7 +22,7 @@
 enum {
   WARPS   = 16,
   THREADS = WARPS * HRPB_LANES, /* more than rows */
-  CHUNKS  = 7, /* rows of a lane */
+  CHUNKS  = 7,                  /* rows of a lane */
   MOST    = CHUNKS * HRPB_LANES,
   COLUMNS = 4 /* that a warp works on at a time */
 };
@@ -94,7 +94,7 @@ static __device__ __forceinline__ double BlockSum(double x, double *sums)
   x = WarpSum(x);
   if (threadIdx.x % HRPB_LANES == 0) sums[threadIdx.x / HRPB_LANES] = x;
   __syncthreads();
-#pragma unroll
+  #pragma unroll
   for (int w = 0; w < WARPS; w++) sum += sums[w];
   return sum;
 }
@@ -158,14 +158,14 @@ static __device__ __forceinline__ void UpdateAndMultiply(const Room &r, int n, i
     double  sum[COLUMNS] = {}, vc[COLUMNS], v0c[COLUMNS], w0c[COLUMNS];
     double *column[COLUMNS];
 
-#pragma unroll
+  #pragma unroll
     for (int j = 0; j < COLUMNS; j++) {
       const int c = max(last - j * WARPS, 0);
 
       column[j] = r.A + c * (c + 1) / 2;
       vc[j] = v[c], v0c[j] = v0[c], w0c[j] = w0[c];
     }
-#pragma unroll
+  #pragma unroll
     for (int h = 0; h < CHUNKS; h++) {
       const int row = h * HRPB_LANES + lane;
 
@@ -174,7 +174,7 @@ static __device__ __forceinline__ void UpdateAndMultiply(const Room &r, int n, i
 
       const double vr = v[row], v0r = v0[row], w0r = w0[row];
 
-#pragma unroll
+  #pragma unroll
       for (int j = 0; j < COLUMNS; j++) {
         const int c = last - j * WARPS;
 
@@ -187,14 +187,14 @@ static __device__ __forceinline__ void UpdateAndMultiply(const Room &r, int n, i
         if (row < c) sum[j] += a * vr;
       }
     }
-#pragma unroll
+  #pragma unroll
     for (int j = 0; j < COLUMNS; j++) sum[j] = WarpSum(sum[j]);
-#pragma unroll
+  #pragma unroll
     for (int j = 0; j < COLUMNS; j++) {
       if (lane == j && last - j * WARPS >= 0) r.q[last - j * WARPS] = sum[j];
     }
   }
-#pragma unroll
+  #pragma unroll
   for (int h = 0; h < CHUNKS; h++) {
     if (h * HRPB_LANES + lane < i) r.parts[warp * n + h * HRPB_LANES + lane] = p[h];
   }
@@ -212,7 +212,7 @@ static __device__ __forceinline__ void Tridiagonal(const Room &r, int n)
   for (int i = n - 1; i > 0; i--, now = 1 - now) {
     const double *v0 = r.v[1 - now], *w0 = r.w[1 - now];
     double *const v = r.v[now], *const w = r.w[now], *const column = r.A + i * (i + 1) / 2;
-    double        x = 0, p = 0, half;
+    double x = 0, p = 0, half;
 
     if (row <= i) x = column[row] - v0[row] * w0[i] - w0[row] * v0[i];
     if (row == i) r.d[i] = x;
@@ -221,7 +221,7 @@ static __device__ __forceinline__ void Tridiagonal(const Room &r, int n)
     UpdateAndMultiply(r, n, i, v0, w0, v);
     if (row < i) {
       p = r.q[row];
-#pragma unroll
+  #pragma unroll
       for (int k = 0; k < WARPS; k++) p += r.parts[k * n + row];
       p *= r.tau[i];
     }
@@ -247,7 +247,7 @@ static __device__ __forceinline__ int CountLess(const Room &r, int n, double x)
 
     before *= scale;
     now *= scale;
-#pragma unroll
+  #pragma unroll
     for (int s = 0; s < STEPS; s++) {
       if (i + s >= n) break;
 
@@ -347,7 +347,7 @@ static __device__ __forceinline__ void Products(const double *V, int n, int k, i
       const double *row = V + m * ld;
       const double  a = row[j0], b = row[min(j0 + 1, k - 1)];
 
-#pragma unroll
+  #pragma unroll
       for (int i = 0; i < ROWS; i++) {
         const double x = row[min(i0 + i, k - 1)];
 
@@ -367,9 +367,9 @@ static __device__ __forceinline__ void Products(const double *V, int n, int k, i
 /* V becomes orthonormal. Returns the least pivot: one where it was before; not positive where vectors depend on others */
 static __device__ __forceinline__ double Orthonormalize(double *V, int n, int k, int ld, double *G)
 {
-  const int    row = threadIdx.x;
-  double *const mine = V + row * ld;
-  double       least = 1;
+  const int     row   = threadIdx.x;
+  double *const mine  = V + row * ld;
+  double        least = 1;
 
   Products(V, n, k, ld, G);
   for (int j = 0; j < k; j++) { /* G = L L^T */
@@ -391,7 +391,7 @@ static __device__ __forceinline__ double Orthonormalize(double *V, int n, int k,
     for (int j = 0; j < k; j++) {
       double sum = mine[j];
 
-#pragma unroll 4
+  #pragma unroll 4
       for (int m = 0; m < j; m++) sum -= mine[m] * G[j * ld + m];
       mine[j] = sum / G[j * ld + j];
     }
@@ -410,7 +410,7 @@ static __device__ __forceinline__ bool AreEigenvectors(const Room &r, const doub
   for (int j = threadIdx.x / HRPB_LANES; j < k; j += WARPS) {
     double sum = 0, z[CHUNKS];
 
-#pragma unroll
+  #pragma unroll
     for (int h = 0; h < CHUNKS; h++) {
       const int i = h * HRPB_LANES + lane;
 
@@ -420,7 +420,7 @@ static __device__ __forceinline__ bool AreEigenvectors(const Room &r, const doub
       sum += z[h] * V[i * ld + j];
     }
     sum = WarpSum(sum);
-#pragma unroll
+  #pragma unroll
     for (int h = 0; h < CHUNKS; h++) {
       const int i = h * HRPB_LANES + lane;
 
@@ -439,43 +439,43 @@ static __device__ __forceinline__ void BackTransform(const Room &r, const double
   for (int j0 = warp * COLUMNS; j0 < k; j0 += WARPS * COLUMNS) {
     double z[COLUMNS][CHUNKS], v[CHUNKS], next[CHUNKS] = {};
 
-#pragma unroll
+  #pragma unroll
     for (int h = 0; h < CHUNKS; h++) {
       const int i = h * HRPB_LANES + lane;
 
-#pragma unroll
+  #pragma unroll
       for (int j = 0; j < COLUMNS; j++) z[j][h] = i < n && j0 + j < k ? V[i * ld + j0 + j] : 0;
     }
     if (lane < 1) next[0] = work[1];
     for (int i = 1; i < n; i++) {
       double        sum[COLUMNS] = {};
-      const double *column = work + (i + 1) * (i + 2) / 2;
+      const double *column       = work + (i + 1) * (i + 2) / 2;
 
-#pragma unroll
+  #pragma unroll
       for (int h = 0; h < CHUNKS; h++) {
         v[h] = next[h];
         if (h * HRPB_LANES + lane < i + 1 && i + 1 < n) next[h] = column[h * HRPB_LANES + lane];
       }
-#pragma unroll
+  #pragma unroll
       for (int h = 0; h < CHUNKS; h++) {
         if (h * HRPB_LANES >= i) break;
-#pragma unroll
+  #pragma unroll
         for (int j = 0; j < COLUMNS; j++) sum[j] += v[h] * z[j][h];
       }
-#pragma unroll
+  #pragma unroll
       for (int j = 0; j < COLUMNS; j++) sum[j] = WarpSum(sum[j]) * r.tau[i];
-#pragma unroll
+  #pragma unroll
       for (int h = 0; h < CHUNKS; h++) {
         if (h * HRPB_LANES >= i) break;
-#pragma unroll
+  #pragma unroll
         for (int j = 0; j < COLUMNS; j++) z[j][h] -= sum[j] * v[h];
       }
     }
-#pragma unroll
+  #pragma unroll
     for (int h = 0; h < CHUNKS; h++) {
       const int i = h * HRPB_LANES + lane;
 
-#pragma unroll
+  #pragma unroll
       for (int j = 0; j < COLUMNS; j++) {
         if (i < n && j0 + j < k) Z[(j0 + j) * n + i] = (HrpbScalar)z[j][h];
       }
@@ -486,11 +486,11 @@ static __device__ __forceinline__ void BackTransform(const Room &r, const double
 static __global__ void __launch_bounds__(THREADS) EigenKernel(const __grid_constant__ EigenArgs a)
 {
   extern __shared__ __align__(16) double memory[];
-  const int     n = a.e.n, k = a.e.k, ld = a.ld;
-  const Room    r    = MakeRoom(memory, n, k, ld);
+  const int                              n = a.e.n, k = a.e.k, ld = a.ld;
+  const Room                             r = MakeRoom(memory, n, k, ld);
   double *const work = (double *)a.e.work, *const V = r.A, *const G = V + n * ld;
-  double        most = 0, scale, norm = 0, larger, least;
-  bool          number = true;
+  double most = 0, scale, norm = 0, larger, least;
+  bool   number = true;
 
   if (threadIdx.x == 0) *a.e.good = 0;
   for (int c = threadIdx.x / HRPB_LANES; c < n; c += WARPS) {

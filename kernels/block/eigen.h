@@ -18,7 +18,7 @@ typedef struct {
   HrpbScalar       *values; /* k of them, in ascending order */
   HrpbScalar       *good;   /* one, or zero: then Z and values are anything. So it is with NaN, and where eigenvalues
                                are so close that vectors were not independent */
-  void             *work;   /* BlockEigenWork() bytes */
+  void *work;               /* BlockEigenWork() bytes */
 } BlockEigen;
 
 size_t BlockEigenWork(int32_t n);

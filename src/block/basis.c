@@ -426,8 +426,8 @@ PetscErrorCode AIJTCUBasisResidual(AIJTCUBasis b, AIJTCUBasisPart Y, const Petsc
 */
 static PetscErrorCode AIJTCUBasisEigenByKernel(AIJTCUBasis b, PetscInt n, PetscInt nvectors, cudaStream_t stream, PetscBool *solved)
 {
-  const size_t work   = BlockEigenWork((int32_t)n), count = (size_t)n * (size_t)n, results = (size_t)nvectors * (size_t)(n + 1) + 1;
-  HrpbError    err    = HRPB_SUCCESS;
+  const size_t work = BlockEigenWork((int32_t)n), count = (size_t)n * (size_t)n, results = (size_t)nvectors * (size_t)(n + 1) + 1;
+  HrpbError    err = HRPB_SUCCESS;
   void        *memory;
   BlockEigen   e;
 

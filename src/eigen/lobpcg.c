@@ -50,7 +50,7 @@ typedef struct {
   PetscInt     passes;          /* how often W is made orthogonal to Y */
   PetscBool    careful;         /* W was made orthonormal in the last iteration */
   Mat          R, W, AW, BW;
-  PetscScalar *C, *G, *H;       /* coefficients in the order of the arrays; products in the order of ritz.c */
+  PetscScalar *C, *G, *H; /* coefficients in the order of the arrays; products in the order of ritz.c */
   PetscReal   *norm;
   PetscReal   *removed; /* what each vector of W had in Y */
   PetscScalar *minus;

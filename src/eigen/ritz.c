@@ -459,20 +459,26 @@ static PetscErrorCode AIJTCURitzGramSchmidt(AIJTCURitz r, PetscInt m, const Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same by products of matrices, where P is well conditioned. P has columns of length one */
+/*
+   The same by products of matrices, where P is well conditioned. P has columns of length one. If little of them went,
+   once is enough
+*/
 static PetscErrorCode AIJTCURitzOrthogonalize(AIJTCURitz r, PetscInt m, const PetscScalar *X, PetscScalar *P, PetscInt n, PetscInt *rank)
 {
   PetscScalar *c = r->M[3], *copy = r->M[2];
-  PetscBool    good = PETSC_TRUE;
+  PetscBool    good  = PETSC_TRUE;
+  PetscReal    least = 0;
 
   PetscFunctionBegin;
   PetscCall(PetscArraycpy(copy, P, m * n));
-  for (int twice = 0; twice < 2 && good; twice++) {
+  for (int twice = 0; twice < 2 && good && least < (PetscReal)0.8; twice++) {
     PetscCall(AIJTCURitzGemm("TN", r->nx, n, m, 1, X, m, P, m, 0, c, r->nx));
     PetscCall(AIJTCURitzGemm("NN", m, n, r->nx, -1, X, m, c, r->nx, 1, P, m));
     PetscCall(AIJTCURitzGemm("TN", n, n, m, 1, P, m, P, m, 0, c, n));
     PetscCall(AIJTCURitzCholesky(n, c, n, &good));
-    for (PetscInt j = 0; j < n && good; j++) good = (PetscBool)(PetscRealPart(c[j * (n + 1)]) > (PetscReal)0.01);
+    least = 1;
+    for (PetscInt j = 0; j < n && good; j++) least = PetscMin(least, PetscRealPart(c[j * (n + 1)]));
+    good = (PetscBool)(good && least > (PetscReal)0.01);
     if (good) PetscCall(AIJTCURitzTrsm("RT", m, n, c, n, P, m));
   }
   *rank = n;

@@ -52,7 +52,7 @@ static bool SameBits(const BlockNumber *x, const BlockNumber *y, size_t n)
   return SameBits((const HrpbScalar *)x, (const HrpbScalar *)y, 2 * n);
 }
 
-static const BlockNumber unit = BlockNumber((HrpbScalar)0.6, (HrpbScalar)0.8); /* what makes coefficients complex */
+static const BlockNumber unit                 = BlockNumber((HrpbScalar)0.6, (HrpbScalar)0.8); /* what makes coefficients complex */
 static const int         roundings_of_product = 4;
 #else
 typedef long double Wide;
@@ -87,7 +87,7 @@ static BlockNumber Number(void)
   return Uniform();
 }
 
-static const BlockNumber unit = 1;
+static const BlockNumber unit                 = 1;
 static const int         roundings_of_product = 1;
 #endif
 
@@ -134,13 +134,14 @@ static Numbers RandomNumbers(int64_t n)
    Call f(ops, shape, blocks, scalars) on the host or on the device. All that is given may change there. The workspace
    has NaN, and as many bytes as it should
 */
-template <typename F> static void RunWith(bool device, int64_t n, int64_t N, size_t bytes, const std::vector<Vectors *> &blocks, const std::vector<Numbers *> &scalars, F f)
+template <typename F>
+static void RunWith(bool device, int64_t n, int64_t N, size_t bytes, const std::vector<Vectors *> &blocks, const std::vector<Numbers *> &scalars, F f)
 {
-  const BlockOps           *ops   = device ? &BlockOpsDevice : &BlockOpsHost;
-  BlockShape                shape = {n, N, NULL, NULL};
-  std::vector<Numbers *>    all;
+  const BlockOps            *ops   = device ? &BlockOpsDevice : &BlockOpsHost;
+  BlockShape                 shape = {n, N, NULL, NULL};
+  std::vector<Numbers *>     all;
   std::vector<BlockNumber *> arrays, numbers;
-  std::vector<BlockOut>     out;
+  std::vector<BlockOut>      out;
 
   for (Vectors *d : blocks) all.push_back(&d->values);
   all.insert(all.end(), scalars.begin(), scalars.end());
@@ -164,7 +165,8 @@ template <typename F> static void RunWith(bool device, int64_t n, int64_t N, siz
 }
 
 /* The same with the workspace of so many sums */
-template <typename F> static void Run(bool device, int64_t n, int64_t N, int64_t nsums, const std::vector<Vectors *> &blocks, const std::vector<Numbers *> &scalars, F f)
+template <typename F>
+static void Run(bool device, int64_t n, int64_t N, int64_t nsums, const std::vector<Vectors *> &blocks, const std::vector<Numbers *> &scalars, F f)
 {
   RunWith(device, n, N, (device ? BlockOpsDevice : BlockOpsHost).work(n, N, nsums), blocks, scalars, f);
 }
@@ -503,7 +505,7 @@ static void TestCGStep(const Case &c, bool has_a, bool has_sums, BlockStepKind k
 static void TestResidual(const Case &c, bool has_sums)
 {
   Vectors Y = New(c), X = New(c), R = New(c);
-  Numbers a = RandomNumbers(c.N), sums((size_t)c.N, guard);
+  Numbers a     = RandomNumbers(c.N), sums((size_t)c.N, guard);
   bool    right = true;
 
   for (int64_t j = 1; j < c.N; j += 3) {
@@ -761,7 +763,7 @@ static void TestGram(const Case &c, BlockGramKind kind, bool scaled)
 {
   const int64_t count = (kind ? 2 : 1) * c.N * c.N;
   Vectors       X = New(c), Y = New(c);
-  Numbers       D     = RandomNumbers(c.n), G((size_t)count + 1, guard);
+  Numbers       D = RandomNumbers(c.n), G((size_t)count + 1, guard);
 
   RunWith(c.device, c.n, c.N, GramWork(c, kind), {&X, &Y}, {&D, &G}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **x) {
     const BlockGram g = {kind, In(b[0]), scaled ? BlockIn{NULL, 0} : In(b[1]), x[0]};
@@ -901,10 +903,10 @@ static Numbers EigenMatrix(const char kind[], int n, bool *may)
 /* The first k eigenvectors, on the device. What is below the diagonal is not read */
 static void TestEigen(const char kind[], int n, int k)
 {
-  bool        may, bad = !strcmp(kind, "NaN") || !strcmp(kind, "infinite") || !strcmp(kind, "zero"), right = true, orthonormal = true, placed = true;
-  Numbers     A = EigenMatrix(kind, n, &may), Z((size_t)(n * k) + 1, guard), values((size_t)k + 1, guard), good(2, guard), full(A), again, other;
-  char        where[128];
-  double      norm = 0;
+  bool    may, bad = !strcmp(kind, "NaN") || !strcmp(kind, "infinite") || !strcmp(kind, "zero"), right = true, orthonormal = true, placed = true;
+  Numbers A = EigenMatrix(kind, n, &may), Z((size_t)(n * k) + 1, guard), values((size_t)k + 1, guard), good(2, guard), full(A), again, other;
+  char    where[128];
+  double  norm = 0;
 
   snprintf(where, sizeof(where), "%s, n %d, k %d", kind, n, k);
   for (int j = 0; j < n; j++) {
