@@ -86,17 +86,23 @@ static __device__ __forceinline__ double WarpMost(double x)
   return x;
 }
 
-/* Of all threads, in all threads. sums must not be in use before, and may not be changed until all have come on */
+/* x[0] + x[step] + ..., of so many numbers, without one addition waiting for all before it */
+template <int COUNT> static __device__ __forceinline__ double SumOf(const double *x, int step)
+{
+  if constexpr (COUNT == 1) return x[0];
+  else return SumOf<COUNT / 2>(x, step) + SumOf<COUNT - COUNT / 2>(x + COUNT / 2 * step, step);
+}
+
+/*
+   Of all threads that have a row, in all threads. sums must not be in use before, and may not be changed until all have
+   come on
+*/
 static __device__ __forceinline__ double BlockSum(double x, double *sums)
 {
-  double sum = 0;
-
   x = WarpSum(x);
   if (threadIdx.x % HRPB_LANES == 0) sums[threadIdx.x / HRPB_LANES] = x;
   __syncthreads();
-  #pragma unroll
-  for (int w = 0; w < WARPS; w++) sum += sums[w];
-  return sum;
+  return SumOf<CHUNKS>(sums, 1);
 }
 
 static __device__ __forceinline__ double BlockMost(double x, double *sums)
@@ -134,8 +140,8 @@ static __device__ __forceinline__ void Reflect(const Room &r, int i, double x, d
 
   if (square > 0) {
     beta  = -copysign(sqrt(alpha * alpha + square), alpha);
-    tau   = (beta - alpha) / beta;
     scale = 1 / (alpha - beta);
+    tau   = (beta - alpha) / beta;
   }
   if (row < i) column[row] = v[row] = row == i - 1 ? 1 : scale * x;
   if (row == 0) {
@@ -158,43 +164,45 @@ static __device__ __forceinline__ void UpdateAndMultiply(const Room &r, int n, i
     double  sum[COLUMNS] = {}, vc[COLUMNS], v0c[COLUMNS], w0c[COLUMNS];
     double *column[COLUMNS];
 
-  #pragma unroll
+#pragma unroll
     for (int j = 0; j < COLUMNS; j++) {
       const int c = max(last - j * WARPS, 0);
 
       column[j] = r.A + c * (c + 1) / 2;
       vc[j] = v[c], v0c[j] = v0[c], w0c[j] = w0[c];
     }
-  #pragma unroll
-    for (int h = 0; h < CHUNKS; h++) {
-      const int row = h * HRPB_LANES + lane;
+#pragma unroll
+    for (int h = 0; h < CHUNKS; h++) { /* without branches but this one: loads do not wait for each other */
+      const int row = h * HRPB_LANES + lane, there = min(row, last);
 
       if (h * HRPB_LANES > last) break;
-      if (row > last) continue;
 
-      const double vr = v[row], v0r = v0[row], w0r = w0[row];
+      const double vr = v[there], v0r = v0[there], w0r = w0[there];
+      double       a[COLUMNS];
 
-  #pragma unroll
+#pragma unroll
+      for (int j = 0; j < COLUMNS; j++) a[j] = row <= last - j * WARPS ? column[j][row] : 0;
+#pragma unroll
       for (int j = 0; j < COLUMNS; j++) {
         const int c = last - j * WARPS;
 
-        if (row > c) continue;
-
-        const double a = column[j][row] - v0r * w0c[j] - w0r * v0c[j];
-
-        column[j][row] = a;
-        p[h] += a * vc[j];
-        if (row < c) sum[j] += a * vr;
+        a[j] = row <= c ? a[j] - v0r * w0c[j] - w0r * v0c[j] : 0;
+        p[h] += a[j] * vc[j];
+        sum[j] += row < c ? a[j] * vr : 0;
+      }
+#pragma unroll
+      for (int j = 0; j < COLUMNS; j++) {
+        if (row <= last - j * WARPS) column[j][row] = a[j];
       }
     }
-  #pragma unroll
+#pragma unroll
     for (int j = 0; j < COLUMNS; j++) sum[j] = WarpSum(sum[j]);
-  #pragma unroll
+#pragma unroll
     for (int j = 0; j < COLUMNS; j++) {
       if (lane == j && last - j * WARPS >= 0) r.q[last - j * WARPS] = sum[j];
     }
   }
-  #pragma unroll
+#pragma unroll
   for (int h = 0; h < CHUNKS; h++) {
     if (h * HRPB_LANES + lane < i) r.parts[warp * n + h * HRPB_LANES + lane] = p[h];
   }
@@ -220,10 +228,7 @@ static __device__ __forceinline__ void Tridiagonal(const Room &r, int n)
     Reflect(r, i, x, v, column);
     UpdateAndMultiply(r, n, i, v0, w0, v);
     if (row < i) {
-      p = r.q[row];
-  #pragma unroll
-      for (int k = 0; k < WARPS; k++) p += r.parts[k * n + row];
-      p *= r.tau[i];
+      p = (r.q[row] + SumOf<WARPS>(r.parts + row, n)) * r.tau[i];
     }
     half = BlockSum(row < i ? p * v[row] : 0, r.sums) * r.tau[i] / 2;
     if (row < i) w[row] = p - half * v[row];
@@ -233,6 +238,17 @@ static __device__ __forceinline__ void Tridiagonal(const Room &r, int n)
   __syncthreads();
 }
 
+/* One more leading minor of T - x I, and one if its sign is another one */
+static __device__ __forceinline__ int NextMinor(double d, double e2, double x, double *before, double *now)
+{
+  const double next = (d - x) * *now - e2 * *before;
+  const int    sign = signbit(next) != signbit(*now);
+
+  *before = *now;
+  *now    = next;
+  return sign;
+}
+
 /* How many eigenvalues of T are less than x: changes of sign of its leading minors. Two in a row are never zero */
 static __device__ __forceinline__ int CountLess(const Room &r, int n, double x)
 {
@@ -240,23 +256,22 @@ static __device__ __forceinline__ int CountLess(const Room &r, int n, double x)
     STEPS = 8 /* that numbers may grow and shrink unchecked: at most by 3, and by 1e-44 in two */
   };
   double before = 1, now = r.d[0] - x;
-  int    count = now < 0;
+  int    count = signbit(now) != 0, i = 1;
 
-  for (int i = 1; i < n; i += STEPS) {
+  for (; i + STEPS <= n; i += STEPS) { /* without branches: loads do not wait */
     const double scale = ToOne(fmax(fabs(before), fabs(now)));
 
     before *= scale;
     now *= scale;
-  #pragma unroll
-    for (int s = 0; s < STEPS; s++) {
-      if (i + s >= n) break;
+#pragma unroll
+    for (int s = 0; s < STEPS; s++) count += NextMinor(r.d[i + s], r.e2[i + s - 1], x, &before, &now);
+  }
+  if (i < n) {
+    const double scale = ToOne(fmax(fabs(before), fabs(now)));
 
-      const double next = (r.d[i + s] - x) * now - r.e2[i + s - 1] * before;
-
-      before = now;
-      now    = next;
-      count += (now < 0) != (before < 0);
-    }
+    before *= scale;
+    now *= scale;
+    for (; i < n; i++) count += NextMinor(r.d[i], r.e2[i - 1], x, &before, &now);
   }
   return count;
 }
@@ -292,40 +307,50 @@ static __device__ __forceinline__ double NotZero(double x)
   return fabs(x) > tiny ? x : tiny;
 }
 
-/* The vector of T for an eigenvalue, with length one, in a column of V */
+/*
+   The vector of T for an eigenvalue, with length one, in a column of V. What the next step needs of T is loaded before
+   what this one divides by
+*/
 static __device__ __forceinline__ void Twisted(const Room &r, int n, int ld, double lambda, double *V)
 {
-  double pivot = r.d[n - 1] - lambda, least = HUGE_VAL, square = 0, z = 1;
+  double pivot = r.d[n - 1] - lambda, least = HUGE_VAL, square = 1, z = 1;
   int    twist = 0;
 
   for (int i = n - 1; i > 0; i--) { /* pivots from below; from an entry to the next one */
-    const double over = 1 / NotZero(pivot);
+    const double d = r.d[i - 1], e = r.e[i - 1], e2 = r.e2[i - 1], over = 1 / NotZero(pivot);
 
-    V[i * ld] = -r.e[i - 1] * over;
-    pivot     = r.d[i - 1] - lambda - r.e2[i - 1] * over;
+    V[i * ld] = -e * over;
+    pivot     = d - lambda - e2 * over;
   }
   pivot = r.d[0] - lambda;
   for (int i = 0; i < n; i++) { /* and from above. They meet where what is left is least */
-    const double rest = fabs(i < n - 1 ? pivot + r.e[i] * V[(i + 1) * ld] : pivot);
+    const int    next = min(i + 1, n - 1);
+    const double d = r.d[next], e = r.e[i], e2 = r.e2[i], below = V[next * ld];
+    const double rest = fabs(i < n - 1 ? pivot + e * below : pivot);
 
     if (rest < least) {
       least = rest;
       twist = i;
     }
-    if (i < n - 1) pivot = r.d[i + 1] - lambda - r.e2[i] / NotZero(pivot);
+    pivot = d - lambda - e2 / NotZero(pivot);
   }
   pivot = r.d[0] - lambda;
   for (int i = 0; i < twist; i++) {
-    const double over = 1 / NotZero(pivot);
+    const double d = r.d[i + 1], e = r.e[i], e2 = r.e2[i], over = 1 / NotZero(pivot);
 
-    V[i * ld] = -r.e[i] * over;
-    pivot     = r.d[i + 1] - lambda - r.e2[i] * over;
+    V[i * ld] = -e * over;
+    pivot     = d - lambda - e2 * over;
   }
   V[twist * ld] = 1;
-  for (int i = twist - 1; i >= 0; i--) V[i * ld] = z *= V[i * ld];
+  for (int i = twist - 1; i >= 0; i--) {
+    V[i * ld] = z *= V[i * ld];
+    square += z * z;
+  }
   z = 1;
-  for (int i = twist + 1; i < n; i++) V[i * ld] = z *= V[i * ld];
-  for (int i = 0; i < n; i++) square += V[i * ld] * V[i * ld];
+  for (int i = twist + 1; i < n; i++) {
+    V[i * ld] = z *= V[i * ld];
+    square += z * z;
+  }
   square = 1 / sqrt(square);
   for (int i = 0; i < n; i++) V[i * ld] *= square;
 }
@@ -347,7 +372,7 @@ static __device__ __forceinline__ void Products(const double *V, int n, int k, i
       const double *row = V + m * ld;
       const double  a = row[j0], b = row[min(j0 + 1, k - 1)];
 
-  #pragma unroll
+#pragma unroll
       for (int i = 0; i < ROWS; i++) {
         const double x = row[min(i0 + i, k - 1)];
 
@@ -387,13 +412,15 @@ static __device__ __forceinline__ double Orthonormalize(double *V, int n, int k,
     }
     __syncthreads();
   }
+  if (row < k) G[row * ld + row] = 1 / G[row * ld + row];
+  __syncthreads();
   if (row < n) { /* V = V L^-T */
     for (int j = 0; j < k; j++) {
       double sum = mine[j];
 
-  #pragma unroll 4
+#pragma unroll 4
       for (int m = 0; m < j; m++) sum -= mine[m] * G[j * ld + m];
-      mine[j] = sum / G[j * ld + j];
+      mine[j] = sum * G[j * ld + j];
     }
   }
   __syncthreads();
@@ -410,7 +437,7 @@ static __device__ __forceinline__ bool AreEigenvectors(const Room &r, const doub
   for (int j = threadIdx.x / HRPB_LANES; j < k; j += WARPS) {
     double sum = 0, z[CHUNKS];
 
-  #pragma unroll
+#pragma unroll
     for (int h = 0; h < CHUNKS; h++) {
       const int i = h * HRPB_LANES + lane;
 
@@ -420,7 +447,7 @@ static __device__ __forceinline__ bool AreEigenvectors(const Room &r, const doub
       sum += z[h] * V[i * ld + j];
     }
     sum = WarpSum(sum);
-  #pragma unroll
+#pragma unroll
     for (int h = 0; h < CHUNKS; h++) {
       const int i = h * HRPB_LANES + lane;
 
@@ -439,11 +466,11 @@ static __device__ __forceinline__ void BackTransform(const Room &r, const double
   for (int j0 = warp * COLUMNS; j0 < k; j0 += WARPS * COLUMNS) {
     double z[COLUMNS][CHUNKS], v[CHUNKS], next[CHUNKS] = {};
 
-  #pragma unroll
+#pragma unroll
     for (int h = 0; h < CHUNKS; h++) {
       const int i = h * HRPB_LANES + lane;
 
-  #pragma unroll
+#pragma unroll
       for (int j = 0; j < COLUMNS; j++) z[j][h] = i < n && j0 + j < k ? V[i * ld + j0 + j] : 0;
     }
     if (lane < 1) next[0] = work[1];
@@ -451,31 +478,31 @@ static __device__ __forceinline__ void BackTransform(const Room &r, const double
       double        sum[COLUMNS] = {};
       const double *column       = work + (i + 1) * (i + 2) / 2;
 
-  #pragma unroll
+#pragma unroll
       for (int h = 0; h < CHUNKS; h++) {
         v[h] = next[h];
         if (h * HRPB_LANES + lane < i + 1 && i + 1 < n) next[h] = column[h * HRPB_LANES + lane];
       }
-  #pragma unroll
+#pragma unroll
       for (int h = 0; h < CHUNKS; h++) {
         if (h * HRPB_LANES >= i) break;
-  #pragma unroll
+#pragma unroll
         for (int j = 0; j < COLUMNS; j++) sum[j] += v[h] * z[j][h];
       }
-  #pragma unroll
+#pragma unroll
       for (int j = 0; j < COLUMNS; j++) sum[j] = WarpSum(sum[j]) * r.tau[i];
-  #pragma unroll
+#pragma unroll
       for (int h = 0; h < CHUNKS; h++) {
         if (h * HRPB_LANES >= i) break;
-  #pragma unroll
+#pragma unroll
         for (int j = 0; j < COLUMNS; j++) z[j][h] -= sum[j] * v[h];
       }
     }
-  #pragma unroll
+#pragma unroll
     for (int h = 0; h < CHUNKS; h++) {
       const int i = h * HRPB_LANES + lane;
 
-  #pragma unroll
+#pragma unroll
       for (int j = 0; j < COLUMNS; j++) {
         if (i < n && j0 + j < k) Z[(j0 + j) * n + i] = (HrpbScalar)z[j][h];
       }
