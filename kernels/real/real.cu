@@ -89,10 +89,11 @@ HrpbError ComplexTakeDevice(int64_t nnz, const HrpbInt *map, const HrpbScalar *v
   return HRPB_SUCCESS;
 }
 
-extern "C" const SpmmKernel SpmmVectorCsrPairs, SpmmVectorBinsPairs;
+extern "C" const SpmmKernel SpmmVectorCsrPairs, SpmmVectorBinsPairs, SpmmVectorStagedPairs, SpmmVectorCsrPairsConjugate, SpmmVectorBinsPairsConjugate, SpmmVectorStagedPairsConjugate;
 
-const SpmmKernel *ComplexVectorKernel(const VectorPlan *v)
+const SpmmKernel *ComplexVectorKernel(const VectorPlan *v, bool conjugate)
 {
-  if (v->lanes) return &SpmmVectorCsrPairs;
-  return v->order && !v->blocks ? &SpmmVectorBinsPairs : NULL;
+  if (v->lanes) return conjugate ? &SpmmVectorCsrPairsConjugate : &SpmmVectorCsrPairs;
+  if (v->blocks) return conjugate ? &SpmmVectorStagedPairsConjugate : &SpmmVectorStagedPairs;
+  return conjugate ? &SpmmVectorBinsPairsConjugate : &SpmmVectorBinsPairs;
 }

@@ -48,12 +48,15 @@ void      ComplexTakeHost(int64_t nnz, const HrpbInt *map, const HrpbScalar *val
 HrpbError ComplexTakeDevice(int64_t nnz, const HrpbInt *map, const HrpbScalar *values, HrpbScalar *to, HrpbStream stream);
 
 /*
-   For one vector the real matrix is too much to read: a kernel for SPMM_OP_VECTOR that reads the complex one. Its
-   arrays and operands are pairs of scalars, and nrows, ncols, leading dimensions and the VectorPlan count complex
-   numbers. NULL where there is none for such a plan. It is not in the table of kernels: nothing chooses between these
-   and others
+   For one vector the real matrix is too much to read: a kernel for SPMM_OP_VECTOR that reads the complex one, or its
+   conjugate. Its arrays and operands are pairs of scalars, and nrows, ncols, leading dimensions and the VectorPlan count
+   complex numbers. It is not in the table of kernels: nothing chooses between these and others
 */
-const SpmmKernel *ComplexVectorKernel(const VectorPlan *);
+const SpmmKernel *ComplexVectorKernel(const VectorPlan *, bool conjugate);
+
+/* The transpose for these kernels, with complex values: see VectorTransposeDevice() */
+HrpbError ComplexTransposeDevice(const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, const VectorPlan *, VectorTranspose *);
+HrpbError ComplexTransposeValuesDevice(int64_t first, const HrpbScalar *values, HrpbStream stream, const VectorTranspose *);
 
 #ifdef __cplusplus
 }

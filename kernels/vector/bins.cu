@@ -41,13 +41,13 @@ template <typename Number> static __global__ void __launch_bounds__(VECTOR_THREA
   else MultiplyBin<5, Number>(a, bins, block);
 }
 
-template <typename Number> static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
+template <typename Number, bool CONJUGATE> static HrpbError RunFor(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
 {
   VectorProductWith<Number> p;
   Bins                      bins;
   int32_t                   blocks = 0;
 
-  HrpbCall(VectorProductOf(A, o, work, &p));
+  HrpbCall(VectorProductOf(A, o, work, &p, CONJUGATE));
   bins.row[0] = 0;
   for (int bin = 0; bin < VECTOR_BINS; bin++) {
     const int32_t per_block = VECTOR_THREADS >> bin, rows = A->vector->bin_rows[bin];
@@ -57,6 +57,11 @@ template <typename Number> static HrpbError Run(const SpmmMatrix *A, const SpmmO
     blocks += rows / per_block + (rows % per_block > 0);
   }
   return VectorLaunch(VectorBins<Number>, &p, blocks, stream, bins);
+}
+
+static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
+{
+  return RunFor<HrpbScalar, false>(A, o, work, stream);
 }
 
 static bool Takes(const SpmmFacts *facts, const HrpbParams *, const SpmmOperands *o, const SpmmDevice *)
@@ -71,15 +76,12 @@ SPMM_KERNEL(SpmmVectorBins) = {
   .format = SPMM_CSR,
   .takes  = Takes,
   .work   = VectorWork,
-  .run    = Run<HrpbScalar>
+  .run    = Run
 };
 
-SPMM_KERNEL(SpmmVectorBinsPairs) = {
-  .name   = "vector-bins-complex",
-  .what   = "CSR times one vector of complex numbers, rows sorted by their length",
-  .op     = SPMM_OP_VECTOR,
-  .format = SPMM_CSR,
-  .takes  = Takes,
-  .work   = VectorPairWork,
-  .run    = Run<VectorPair>
-};
+template <bool CONJUGATE> static HrpbError RunPairs(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
+{
+  return RunFor<VectorPair, CONJUGATE>(A, o, work, stream);
+}
+
+VECTOR_PAIRS_KERNELS(SpmmVectorBinsPairs, "vector-bins", "rows sorted by their length", Takes, RunPairs);

@@ -75,23 +75,35 @@ HrpbError VectorPairWork(const SpmmMatrix *A, const SpmmOperands *o, size_t *byt
   return err;
 }
 
-template <typename Number> static HrpbError ProductOf(const SpmmMatrix *A, const SpmmOperands *o, void *work, VectorProductWith<Number> *p)
+static void SetValues(const HrpbScalar *values, bool, const HrpbScalar **to)
 {
-  const VectorPlan *v = A->vector;
+  *to = values;
+}
+
+static void SetValues(const HrpbScalar *values, bool conjugate, VectorPairValues *to)
+{
+  *to = {(const VectorPair *)values, conjugate};
+}
+
+template <typename Number> static HrpbError ProductOf(const SpmmMatrix *A, const SpmmOperands *o, void *work, bool conjugate, VectorProductWith<Number> *p)
+{
+  const VectorPlan                     *v = A->vector;
+  typename VectorValuesOf<Number>::Type values;
 
   if (!VectorTakes(o)) return HRPB_ERR_UNSUPPORTED;
-  *p = {A->rowptr, A->colidx, (const Number *)A->values, (const Number *)o->X.array, o->update == SPMM_ADD ? (const Number *)o->Y0.array : NULL, (Number *)o->Y.array, (Number *)work, (const VectorPart *)v->parts, (const VectorLongRow *)v->long_rows, (const int32_t *)v->nodes, (const int32_t *)v->order, (const int32_t *)v->bases, v->columns ? (const uint16_t *)v->columns - v->first : NULL, (const VectorBlock *)v->blocks, (const uint8_t *)v->places, v->nrows, v->nnodes, v->nlong, v->long_entries, v->nparts, 0};
+  SetValues(A->values, conjugate, &values);
+  *p = {A->rowptr, A->colidx, values, (const Number *)o->X.array, o->update == SPMM_ADD ? (const Number *)o->Y0.array : NULL, (Number *)o->Y.array, (Number *)work, (const VectorPart *)v->parts, (const VectorLongRow *)v->long_rows, (const int32_t *)v->nodes, (const int32_t *)v->order, (const int32_t *)v->bases, v->columns ? (const uint16_t *)v->columns - v->first : NULL, (const VectorBlock *)v->blocks, (const uint8_t *)v->places, v->nrows, v->nnodes, v->nlong, v->long_entries, v->nparts, 0};
   return HRPB_SUCCESS;
 }
 
-HrpbError VectorProductOf(const SpmmMatrix *A, const SpmmOperands *o, void *work, VectorProduct *p)
+HrpbError VectorProductOf(const SpmmMatrix *A, const SpmmOperands *o, void *work, VectorProduct *p, bool conjugate)
 {
-  return ProductOf(A, o, work, p);
+  return ProductOf(A, o, work, conjugate, p);
 }
 
-HrpbError VectorProductOf(const SpmmMatrix *A, const SpmmOperands *o, void *work, VectorPairProduct *p)
+HrpbError VectorProductOf(const SpmmMatrix *A, const SpmmOperands *o, void *work, VectorPairProduct *p, bool conjugate)
 {
-  return ProductOf(A, o, work, p);
+  return ProductOf(A, o, work, conjugate, p);
 }
 
 template <int LANES, bool SHORT, typename Number> static HrpbError Launch(VectorProductWith<Number> *p, int32_t turns, cudaStream_t stream)
@@ -105,12 +117,12 @@ template <int LANES, bool SHORT, typename Number> static HrpbError Launch(Vector
   return VectorLaunch(kernel, p, HrpbGrid(p->nrows, VECTOR_THREADS / LANES), stream);
 }
 
-template <bool SHORT, typename Number = HrpbScalar> static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
+template <bool SHORT, typename Number = HrpbScalar, bool CONJUGATE = false> static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
 {
   const int32_t             turns = A->vector->turns;
   VectorProductWith<Number> p;
 
-  HrpbCall(VectorProductOf(A, o, work, &p));
+  HrpbCall(VectorProductOf(A, o, work, &p, CONJUGATE));
   return VectorWithLanes(A->vector->lanes, [&](auto lanes) { return Launch<decltype(lanes)::value, SHORT>(&p, turns, stream); });
 }
 
@@ -144,18 +156,9 @@ SPMM_KERNEL(SpmmVectorCsr16) = {
   .run    = Run<true>
 };
 
-/* Complex numbers: see real/real.h */
-static HrpbError RunPairs(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
+template <bool CONJUGATE> static HrpbError RunPairs(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
 {
-  return A->vector->columns ? Run<true, VectorPair>(A, o, work, stream) : Run<false, VectorPair>(A, o, work, stream);
+  return A->vector->columns ? Run<true, VectorPair, CONJUGATE>(A, o, work, stream) : Run<false, VectorPair, CONJUGATE>(A, o, work, stream);
 }
 
-SPMM_KERNEL(SpmmVectorCsrPairs) = {
-  .name   = "vector-csr-complex",
-  .what   = "CSR times one vector of complex numbers, a few lanes for each row",
-  .op     = SPMM_OP_VECTOR,
-  .format = SPMM_CSR,
-  .takes  = Takes,
-  .work   = VectorPairWork,
-  .run    = RunPairs
-};
+VECTOR_PAIRS_KERNELS(SpmmVectorCsrPairs, "vector-csr", "a few lanes for each row", Takes, RunPairs);

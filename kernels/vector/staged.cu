@@ -9,14 +9,13 @@
 #include "vector.cuh"
 
 enum {
-  TURNS  = VECTOR_STAGED / VECTOR_THREADS, /* entries of a thread, which are on their way together */
-  BLOCKS = sizeof(HrpbScalar) == 8 ? 6 : 8 /* on a multiprocessor, see csr.cu */
+  TURNS = VECTOR_STAGED / VECTOR_THREADS /* entries of a thread, which are on their way together */
 };
 
 namespace {
 /* An entry, and what it meets in x */
-struct alignas(2 * sizeof(HrpbScalar)) Term {
-  HrpbScalar value, x;
+template <typename Number> struct alignas(2 * sizeof(Number)) Term {
+  Number value, x;
 };
 
 /* One of the lanes of a row */
@@ -25,14 +24,20 @@ struct Lane {
 };
 } // namespace
 
-/* Threads that have no more read the last entry again, see VectorSumOfLane() */
-static __device__ __forceinline__ void Stage(const VectorProduct &a, const VectorBlock &b, Term *terms)
+/* Thread blocks on a multiprocessor, see csr.cu */
+static __host__ __device__ constexpr int BlocksOf(size_t number)
 {
-  const HrpbInt    *colidx = a.colidx + b.begin;
-  const HrpbScalar *values = a.values + b.begin;
-  int32_t           col[TURNS];
-  HrpbScalar        value[TURNS], x[TURNS];
-  const auto        At = [&](int i) { return (uint32_t)min((int32_t)threadIdx.x + i * VECTOR_THREADS, b.entries - 1); };
+  return number == 16 ? 4 : number == 8 ? 6 : 8;
+}
+
+/* Threads that have no more read the last entry again, see VectorSumOfLane() */
+template <typename Number> static __device__ __forceinline__ void Stage(const VectorProductWith<Number> &a, const VectorBlock &b, Term<Number> *terms)
+{
+  const HrpbInt *colidx = a.colidx + b.begin;
+  const auto     values = a.values + b.begin;
+  int32_t        col[TURNS];
+  Number         value[TURNS], x[TURNS];
+  const auto     At = [&](int i) { return (uint32_t)min((int32_t)threadIdx.x + i * VECTOR_THREADS, b.entries - 1); };
 
   if (b.entries == 0) return;
 #pragma unroll
@@ -40,7 +45,7 @@ static __device__ __forceinline__ void Stage(const VectorProduct &a, const Vecto
 #pragma unroll
   for (int i = 0; i < TURNS; i++) value[i] = VectorReadOnce(values + At(i));
 #pragma unroll
-  for (int i = 0; i < TURNS; i++) x[i] = __ldg(a.x + col[i]);
+  for (int i = 0; i < TURNS; i++) x[i] = VectorRead(a.x + col[i]);
 #pragma unroll
   for (int i = 0; i < TURNS; i++) terms[threadIdx.x + i * VECTOR_THREADS] = {value[i], x[i]};
 }
@@ -61,13 +66,13 @@ static __device__ __forceinline__ Lane LaneOf(const VectorBlock &b, int32_t i)
   return l;
 }
 
-static __global__ void __launch_bounds__(VECTOR_THREADS, BLOCKS) VectorStaged(const __grid_constant__ VectorProduct a)
+template <typename Number> static __global__ void __launch_bounds__(VECTOR_THREADS, BlocksOf(sizeof(Number))) VectorStaged(const __grid_constant__ VectorProductWith<Number> a)
 {
-  __shared__ Term       terms[VECTOR_STAGED];
-  __shared__ HrpbScalar sums[VECTOR_THREADS];
-  __shared__ uint16_t   ends[VECTOR_THREADS + 1]; /* of rows; that of row i is ends[i + 1] */
-  __shared__ uint8_t    places[VECTOR_THREADS];
-  const int32_t         block = (int32_t)blockIdx.x - a.nparts, thread = (int32_t)threadIdx.x;
+  __shared__ Term<Number> terms[VECTOR_STAGED];
+  __shared__ Number       sums[VECTOR_THREADS];
+  __shared__ uint16_t     ends[VECTOR_THREADS + 1]; /* of rows; that of row i is ends[i + 1] */
+  __shared__ uint8_t      places[VECTOR_THREADS];
+  const int32_t           block = (int32_t)blockIdx.x - a.nparts, thread = (int32_t)threadIdx.x;
   int32_t               nrows = 0, nlanes = 0;
 
   if (VectorHasLongRows(a, block)) return;
@@ -93,18 +98,18 @@ static __global__ void __launch_bounds__(VECTOR_THREADS, BLOCKS) VectorStaged(co
     const bool    is = i < nlanes;
     const Lane    l  = LaneOf(b, i);
     const int32_t r  = is ? places[l.place] : 0, stop = is ? ends[r + 1] : 0;
-    HrpbScalar    sum = 0;
+    Number        sum = {};
 
     for (int32_t k = (is ? ends[r] : 0) + l.lane; k < stop; k += l.lanes) {
-      const Term t = terms[k];
+      const Term<Number> t = terms[k];
 
-      sum = fma(t.value, t.x, sum);
+      sum = VectorFma(t.value, t.x, sum);
     }
 #pragma unroll
     for (int distance = HRPB_LANES / 2; distance > 0; distance /= 2) {
-      const HrpbScalar other = __shfl_xor_sync(HRPB_ALL_LANES, sum, distance);
+      const Number other = VectorOfLane(sum, distance);
 
-      if (distance < l.lanes) sum += other;
+      if (distance < l.lanes) sum = sum + other;
     }
     if (is && l.lane == 0) sums[r] = sum;
   }
@@ -112,12 +117,17 @@ static __global__ void __launch_bounds__(VECTOR_THREADS, BLOCKS) VectorStaged(co
   if (thread < nrows) VectorStore(a, b.first + thread, sums[thread]);
 }
 
+template <typename Number, bool CONJUGATE> static HrpbError RunFor(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
+{
+  VectorProductWith<Number> p;
+
+  HrpbCall(VectorProductOf(A, o, work, &p, CONJUGATE));
+  return VectorLaunch(VectorStaged<Number>, &p, A->vector->nblocks, stream);
+}
+
 static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
 {
-  VectorProduct p;
-
-  HrpbCall(VectorProductOf(A, o, work, &p));
-  return VectorLaunch(VectorStaged, &p, A->vector->nblocks, stream);
+  return RunFor<HrpbScalar, false>(A, o, work, stream);
 }
 
 static bool Takes(const SpmmFacts *facts, const HrpbParams *, const SpmmOperands *o, const SpmmDevice *)
@@ -134,3 +144,10 @@ SPMM_KERNEL(SpmmVectorStaged) = {
   .work   = VectorWork,
   .run    = Run
 };
+
+template <bool CONJUGATE> static HrpbError RunPairs(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
+{
+  return RunFor<VectorPair, CONJUGATE>(A, o, work, stream);
+}
+
+VECTOR_PAIRS_KERNELS(SpmmVectorStagedPairs, "vector-staged", "entries of neighbouring rows at once", Takes, RunPairs);

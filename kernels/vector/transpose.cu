@@ -7,6 +7,7 @@
 #include "vector.cuh"
 #include "../common/cub.cuh"
 #include "../common/launch.cuh"
+#include "../real/real.h"
 #include "../format/rows.cuh"
 
 namespace {
@@ -33,12 +34,12 @@ static __global__ void __launch_bounds__(HRPB_THREADS) MakeRows(const HrpbInt *r
   for (int64_t r = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; r <= ncols; r += (int64_t)gridDim.x * HRPB_THREADS) to_rowptr[r] = (HrpbInt)HrpbLowerBound(sorted, 0, nnz, r);
 }
 
-static __global__ void __launch_bounds__(HRPB_THREADS) TakeValues(const HrpbScalar *values, int64_t nnz, const int32_t *map, HrpbScalar *to)
+template <typename Number> static __global__ void __launch_bounds__(HRPB_THREADS) TakeValues(const Number *values, int64_t nnz, const int32_t *map, Number *to)
 {
   for (int64_t k = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; k < nnz; k += (int64_t)gridDim.x * HRPB_THREADS) to[k] = values[map[k]];
 }
 
-static HrpbError MakeTranspose(const HrpbInt *rowptr, const HrpbInt *colidx, Sort *s, cudaStream_t stream, const VectorPlan *v, VectorTranspose *t)
+static HrpbError MakeTranspose(const HrpbInt *rowptr, const HrpbInt *colidx, int scalars, Sort *s, cudaStream_t stream, const VectorPlan *v, VectorTranspose *t)
 {
   const unsigned grid = HrpbGrid(v->nnz > v->ncols ? v->nnz : v->ncols + (int64_t)1, HRPB_THREADS);
   int            bits = 1;
@@ -47,7 +48,7 @@ static HrpbError MakeTranspose(const HrpbInt *rowptr, const HrpbInt *colidx, Sor
   HrpbCall(HrpbAllocate(&t->rowptr, (int64_t)v->ncols + 1, stream));
   HrpbCall(HrpbAllocate(&t->colidx, v->nnz, stream));
   HrpbCall(HrpbAllocate(&t->map, v->nnz, stream));
-  HrpbCall(HrpbAllocate(&t->values, v->nnz, stream));
+  HrpbCall(HrpbAllocate(&t->values, scalars * v->nnz, stream));
   HrpbCall(HrpbAllocate(&s->column, v->nnz, stream));
   HrpbCall(HrpbAllocate(&s->sorted, v->nnz, stream));
   HrpbCall(HrpbAllocate(&s->entry, v->nnz, stream));
@@ -57,28 +58,45 @@ static HrpbError MakeTranspose(const HrpbInt *rowptr, const HrpbInt *colidx, Sor
   return HRPB_SUCCESS;
 }
 
-HrpbError VectorTransposeDevice(const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, const VectorPlan *v, VectorTranspose *t)
+/* With numbers of so many scalars. No kernel reads complex ones by nodes */
+static HrpbError Transpose(const HrpbInt *rowptr, const HrpbInt *colidx, int scalars, HrpbStream stream, const VectorPlan *v, VectorTranspose *t)
 {
   Sort      s = {};
   HrpbError err;
 
   memset(t, 0, sizeof(*t));
   if (v->nnz >= INT32_MAX) return HRPB_ERR_OVERFLOW;
-  err = MakeTranspose(rowptr, colidx, &s, stream, v, t);
+  err = MakeTranspose(rowptr, colidx, scalars, &s, stream, v, t);
   err = HrpbFree(s.column, err, stream);
   err = HrpbFree(s.sorted, err, stream);
   err = HrpbFree(s.entry, err, stream);
   if (!err) err = VectorPlanDevice(v->ncols, v->nrows, t->rowptr, stream, &t->plan);
-  if (!err) err = VectorNodesDevice(t->rowptr, t->colidx, stream, &t->plan);
+  if (!err && scalars == 1) err = VectorNodesDevice(t->rowptr, t->colidx, stream, &t->plan);
   if (!err) err = VectorColumnsDevice(t->rowptr, t->colidx, stream, &t->plan);
-  t->bytes = t->plan.bytes + (int64_t)sizeof(HrpbInt) * (v->ncols + 1 + v->nnz) + (int64_t)(sizeof(int32_t) + sizeof(HrpbScalar)) * v->nnz;
+  t->bytes = t->plan.bytes + (int64_t)sizeof(HrpbInt) * (v->ncols + 1 + v->nnz) + (int64_t)(sizeof(int32_t) + scalars * sizeof(HrpbScalar)) * v->nnz;
   if (err) VectorTransposeDestroyDevice(t, stream);
   return err;
 }
 
+HrpbError VectorTransposeDevice(const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, const VectorPlan *v, VectorTranspose *t)
+{
+  return Transpose(rowptr, colidx, 1, stream, v, t);
+}
+
+HrpbError ComplexTransposeDevice(const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, const VectorPlan *v, VectorTranspose *t)
+{
+  return Transpose(rowptr, colidx, 2, stream, v, t);
+}
+
 HrpbError VectorTransposeValuesDevice(int64_t first, const HrpbScalar *values, HrpbStream stream, const VectorTranspose *t)
 {
-  HrpbCall(HrpbLaunch(TakeValues, HrpbGrid(t->plan.nnz, HRPB_THREADS), HRPB_THREADS, 0, stream, values + first, t->plan.nnz, t->map, t->values));
+  HrpbCall(HrpbLaunch(TakeValues<HrpbScalar>, HrpbGrid(t->plan.nnz, HRPB_THREADS), HRPB_THREADS, 0, stream, values + first, t->plan.nnz, t->map, t->values));
+  return HRPB_SUCCESS;
+}
+
+HrpbError ComplexTransposeValuesDevice(int64_t first, const HrpbScalar *values, HrpbStream stream, const VectorTranspose *t)
+{
+  HrpbCall(HrpbLaunch(TakeValues<VectorPair>, HrpbGrid(t->plan.nnz, HRPB_THREADS), HRPB_THREADS, 0, stream, (const VectorPair *)values + first, t->plan.nnz, t->map, (VectorPair *)t->values));
   return HRPB_SUCCESS;
 }
 

@@ -37,10 +37,27 @@ struct alignas(2 * sizeof(HrpbScalar)) VectorPair {
   HrpbScalar re, im;
 };
 
+/* Values of the matrix that are read as they are, or, of complex ones, as their conjugates */
+struct VectorPairValues {
+  const VectorPair *at;
+  bool              conjugate;
+
+  __device__ VectorPair operator[](int64_t k) const { return {at[k].re, conjugate ? -at[k].im : at[k].im}; }
+};
+
+template <typename Number> struct VectorValuesOf {
+  typedef const Number *Type;
+};
+
+template <> struct VectorValuesOf<VectorPair> {
+  typedef VectorPairValues Type;
+};
+
 /* A product as the kernels get it */
 template <typename Number> struct VectorProductWith {
   const HrpbInt       *rowptr, *colidx;
-  const Number        *values, *x, *y0; /* y0 is NULL where nothing is added */
+  typename VectorValuesOf<Number>::Type values;
+  const Number        *x, *y0; /* y0 is NULL where nothing is added */
   Number              *y, *partial;
   const VectorPart    *parts;
   const VectorLongRow *long_rows;
@@ -63,8 +80,15 @@ HrpbError VectorMultiplyParts(const VectorPairProduct *, cudaStream_t);
 bool      VectorTakes(const SpmmOperands *);
 HrpbError VectorWork(const SpmmMatrix *, const SpmmOperands *, size_t *bytes);
 HrpbError VectorPairWork(const SpmmMatrix *, const SpmmOperands *, size_t *bytes);
-HrpbError VectorProductOf(const SpmmMatrix *, const SpmmOperands *, void *work, VectorProduct *);
-HrpbError VectorProductOf(const SpmmMatrix *, const SpmmOperands *, void *work, VectorPairProduct *);
+HrpbError VectorProductOf(const SpmmMatrix *, const SpmmOperands *, void *work, VectorProduct *, bool conjugate = false);
+HrpbError VectorProductOf(const SpmmMatrix *, const SpmmOperands *, void *work, VectorPairProduct *, bool conjugate);
+
+/* A kernel for complex numbers as two objects: with the matrix as it is, and with its conjugate. See real/real.h */
+#define VECTOR_PAIRS_KERNEL(kernel, text, description, taken, runs) \
+  SPMM_KERNEL(kernel) = {.name = text, .what = description, .op = SPMM_OP_VECTOR, .format = SPMM_CSR, .takes = taken, .work = VectorPairWork, .run = runs}
+#define VECTOR_PAIRS_KERNELS(kernel, text, description, taken, runs) \
+  VECTOR_PAIRS_KERNEL(kernel, text "-complex", "CSR times one vector of complex numbers, " description, taken, runs<false>); \
+  VECTOR_PAIRS_KERNEL(kernel##Conjugate, text "-conjugate", "conjugated CSR times one vector of complex numbers, " description, taken, runs<true>)
 
 /* columns.cu */
 void VectorDropColumns(VectorPlan *, cudaStream_t);
@@ -99,6 +123,17 @@ template <int LANES> static __device__ __forceinline__ HrpbScalar VectorSumOfLan
 template <int LANES> static __device__ __forceinline__ VectorPair VectorSumOfLanes(VectorPair x)
 {
   return {HrpbSumOfLanes<LANES>(x.re), HrpbSumOfLanes<LANES>(x.im)};
+}
+
+/* That of the lane whose number differs by the bit distance */
+static __device__ __forceinline__ HrpbScalar VectorOfLane(HrpbScalar x, int distance)
+{
+  return __shfl_xor_sync(HRPB_ALL_LANES, x, distance);
+}
+
+static __device__ __forceinline__ VectorPair VectorOfLane(VectorPair x, int distance)
+{
+  return {VectorOfLane(x.re, distance), VectorOfLane(x.im, distance)};
 }
 
 static __device__ __forceinline__ bool VectorIsFinite(HrpbScalar x)
@@ -160,6 +195,18 @@ static __device__ __forceinline__ VectorPair VectorReadOnce(const VectorPair *p)
   return number.pair;
 }
 
+static __device__ __forceinline__ VectorPairValues operator+(VectorPairValues values, int64_t n)
+{
+  return {values.at + n, values.conjugate};
+}
+
+static __device__ __forceinline__ VectorPair VectorReadOnce(VectorPairValues values)
+{
+  const VectorPair value = VectorReadOnce(values.at);
+
+  return {value.re, values.conjugate ? -value.im : value.im};
+}
+
 /* Call f with the lanes of a row, a number that the compiler knows */
 template <typename F> static HrpbError VectorWithLanes(int32_t lanes, F f)
 {
@@ -183,7 +230,7 @@ template <typename F> static HrpbError VectorWithLanes(int32_t lanes, F f)
    What lane adds of a row, of LANES lanes. TURNS entries are on their way together. Lanes that have fewer read the last
    one of the row again: with a condition on each read the compiler waits for one before it issues the next
 */
-template <int LANES, int TURNS, typename Column, typename Number> static __device__ __forceinline__ Number VectorSumOfLane(const Column *colidx, const Number *values, int32_t length, const Number *x, int32_t lane)
+template <int LANES, int TURNS, typename Column, typename Values, typename Number> static __device__ __forceinline__ Number VectorSumOfLane(const Column *colidx, Values values, int32_t length, const Number *x, int32_t lane)
 {
   Number sum = {};
 

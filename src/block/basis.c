@@ -14,11 +14,11 @@
 */
 #include "blockvec.h"
 
-#if AIJTCU_HAVE_BLOCK && !PetscDefined(USE_COMPLEX)
+#if AIJTCU_HAVE_BLOCK
   #include <petscblaslapack.h>
   #if AIJTCU_HAVE_DEVICE
     #include "../../kernels/block/eigen.h"
-    #include <petscdevice_cuda.h>
+    #include "cudascalar.h"
   #endif
 
 enum {
@@ -217,23 +217,19 @@ PetscErrorCode AIJTCUBasisWritten(Mat M)
 static PetscErrorCode AIJTCUBasisGemmOnDevice(PetscBool transpose, PetscBLASInt m, PetscBLASInt n, PetscBLASInt k, const PetscScalar *A, PetscBLASInt lda, const PetscScalar *B, PetscBLASInt ldb, PetscScalar beta, PetscScalar *C, PetscBLASInt ldc)
 {
   const PetscScalar       one = 1;
-  const cublasOperation_t op  = transpose ? CUBLAS_OP_T : CUBLAS_OP_N;
+  const cublasOperation_t op  = !transpose ? CUBLAS_OP_N : PetscDefined(USE_COMPLEX) ? CUBLAS_OP_C : CUBLAS_OP_T;
   cublasHandle_t          handle;
 
   PetscFunctionBegin;
   PetscCall(PetscCUBLASGetHandle(&handle)); /* with the stream that this is called on */
   PetscCall(PetscLogGpuTimeBegin());
-    #if PetscDefined(USE_REAL_SINGLE)
-  PetscCallCUBLAS(cublasSgemm(handle, op, CUBLAS_OP_N, (int)m, (int)n, (int)k, &one, A, (int)lda, B, (int)ldb, &beta, C, (int)ldc));
-    #else
-  PetscCallCUBLAS(cublasDgemm(handle, op, CUBLAS_OP_N, (int)m, (int)n, (int)k, &one, A, (int)lda, B, (int)ldb, &beta, C, (int)ldc));
-    #endif
+  PetscCallCUBLAS(AIJTCU_GEMM(handle, op, CUBLAS_OP_N, (int)m, (int)n, (int)k, (const AIJTCUCudaScalar *)&one, (const AIJTCUCudaScalar *)A, (int)lda, (const AIJTCUCudaScalar *)B, (int)ldb, (const AIJTCUCudaScalar *)&beta, (AIJTCUCudaScalar *)C, (int)ldc));
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
   #endif
 
-/* C = op(A) B + beta C. Of A, B and C there are m, n columns, and k rows or columns that are summed over */
+/* C = A B + beta C, or with the transpose of A, conjugated where numbers are complex. Of A, B and C there are m, n columns, and k rows or columns that are summed over */
 static PetscErrorCode AIJTCUBasisGemm(AIJTCUBasis b, PetscBool transpose, const PetscInt mnk[3], const PetscScalar *A, PetscInt lda, const PetscScalar *B, PetscInt ldb, PetscScalar beta, PetscScalar *C, PetscInt ldc)
 {
   const PetscScalar one = 1;
@@ -257,7 +253,7 @@ static PetscErrorCode AIJTCUBasisGemm(AIJTCUBasis b, PetscBool transpose, const 
   }
   #endif
   (void)b;
-  PetscCallBLAS("BLASgemm", BLASgemm_(transpose ? "T" : "N", "N", &m, &n, &k, &one, A, &la, B, &lb, &beta, C, &lc));
+  PetscCallBLAS("BLASgemm", BLASgemm_(!transpose ? "N" : PetscDefined(USE_COMPLEX) ? "C" : "T", "N", &m, &n, &k, &one, A, &la, B, &lb, &beta, C, &lc));
   PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)m * (PetscLogDouble)n * (PetscLogDouble)k));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -273,10 +269,12 @@ static PetscScalar *AIJTCUBasisIn(AIJTCUBasis b)
 
 static uint64_t AIJTCUBasisHash(uint64_t hash, const PetscScalar *numbers, PetscInt n)
 {
-  for (PetscInt i = 0; i < n; i++) {
+  const PetscReal *parts = (const PetscReal *)numbers;
+
+  for (PetscInt i = 0; i < n * (PetscDefined(USE_COMPLEX) ? 2 : 1); i++) {
     uint64_t bits = 0;
 
-    memcpy(&bits, &numbers[i], sizeof(numbers[i]));
+    memcpy(&bits, &parts[i], sizeof(parts[i]));
     hash = (hash ^ bits) * 0x9e3779b97f4a7c15;
     hash ^= hash >> 32;
   }
@@ -420,6 +418,7 @@ PetscErrorCode AIJTCUBasisResidual(AIJTCUBasis b, AIJTCUBasisPart Y, const Petsc
 }
 
   #if AIJTCU_HAVE_DEVICE
+    #if !PetscDefined(USE_COMPLEX)
 /*
    The matrix, which comes from b->out, its vectors and values, and what a kernel works with are in the workspace of all
    plans. To b->in go so many columns of vectors, so many values, and, as a number, whether it is solved
@@ -446,36 +445,30 @@ static PetscErrorCode AIJTCUBasisEigenByKernel(AIJTCUBasis b, PetscInt n, PetscI
   *solved = (PetscBool)(b->in[results - 1] == 1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+    #endif
 
 static PetscErrorCode AIJTCUBasisEigenByLibrary(AIJTCUBasis b, PetscInt n, PetscInt nvectors, cudaStream_t stream, PetscBool *solved)
 {
   cusolverDnHandle_t handle;
-  PetscScalar       *A, *values, *work;
+  PetscScalar       *A, *work;
+  PetscReal         *values;
   const size_t       count = (size_t)n * (size_t)n + 2 * (size_t)n;
   int                lwork, info = 0;
   void              *memory;
 
   PetscFunctionBegin;
   PetscCall(PetscCUSOLVERDnGetHandle(&handle));
-    #if PetscDefined(USE_REAL_SINGLE)
-  PetscCallCUSOLVER(cusolverDnSsyevd_bufferSize(handle, CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_UPPER, (int)n, NULL, (int)n, NULL, &lwork));
-    #else
-  PetscCallCUSOLVER(cusolverDnDsyevd_bufferSize(handle, CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_UPPER, (int)n, NULL, (int)n, NULL, &lwork));
-    #endif
+  PetscCallCUSOLVER(AIJTCU_EIGEN_BYTES(handle, CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_UPPER, (int)n, NULL, (int)n, NULL, &lwork));
   PetscCall(AIJTCUWorkspaceGet((count + (size_t)lwork) * sizeof(PetscScalar), stream, &memory));
   if (!memory) PetscFunctionReturn(PETSC_SUCCESS);
   A      = (PetscScalar *)memory;
-  values = A + n * n;
-  work   = values + 2 * n; /* behind info */
+  values = (PetscReal *)(A + n * n);
+  work   = A + n * n + 2 * n; /* behind info */
   PetscCallCUDA(cudaMemcpyAsync(A, b->out, (size_t)n * (size_t)n * sizeof(*A), cudaMemcpyHostToDevice, stream));
-    #if PetscDefined(USE_REAL_SINGLE)
-  PetscCallCUSOLVER(cusolverDnSsyevd(handle, CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_UPPER, (int)n, A, (int)n, values, work, lwork, (int *)(values + n)));
-    #else
-  PetscCallCUSOLVER(cusolverDnDsyevd(handle, CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_UPPER, (int)n, A, (int)n, values, work, lwork, (int *)(values + n)));
-    #endif
+  PetscCallCUSOLVER(AIJTCU_EIGEN(handle, CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_UPPER, (int)n, (AIJTCUCudaScalar *)A, (int)n, values, (AIJTCUCudaScalar *)work, lwork, (int *)(values + n)));
   PetscCallCUDA(cudaMemcpyAsync(b->in, A, (size_t)n * (size_t)nvectors * sizeof(*A), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDA(cudaMemcpyAsync(b->in + n * nvectors, values, (size_t)nvectors * sizeof(*A), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDA(cudaMemcpyAsync(b->in + (n + 1) * nvectors, values + n, sizeof(*A), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaMemcpyAsync(b->in + n * nvectors, values, (size_t)nvectors * sizeof(*values), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaMemcpyAsync(b->in + (n + 1) * nvectors, values + n, sizeof(*values), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(PetscMemcpy(&info, b->in + (n + 1) * nvectors, sizeof(info)));
   *solved = (PetscBool)!info;
@@ -489,7 +482,9 @@ static PetscErrorCode AIJTCUBasisEigenOnStream(AIJTCUBasis b, PetscInt n, PetscI
   };
 
   PetscFunctionBegin;
+    #if !PetscDefined(USE_COMPLEX)
   PetscCall(AIJTCUBasisEigenByKernel(b, n, nvectors, stream, solved));
+    #endif
   if (!*solved && n >= LARGE) PetscCall(AIJTCUBasisEigenByLibrary(b, n, nvectors, stream, solved));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -514,7 +509,7 @@ PetscErrorCode AIJTCUBasisEigen(AIJTCUBasis b, PetscInt n, PetscScalar *A, Petsc
     AIJTCUCallOnStream(stream, AIJTCUBasisEigenOnStream(b, n, nvectors, stream, solved));
     if (*solved) {
       PetscCall(PetscArraycpy(A, b->in, n * nvectors));
-      for (PetscInt j = 0; j < nvectors; j++) values[j] = PetscRealPart(b->in[n * nvectors + j]);
+      PetscCall(PetscArraycpy(values, (const PetscReal *)(b->in + n * nvectors), nvectors));
     }
   }
   #endif

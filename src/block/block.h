@@ -14,7 +14,7 @@ PETSC_INTERN PetscErrorCode AIJTCUBlockRegister(void);
 PETSC_INTERN PetscErrorCode AIJTCUMatSolveEnter(Mat, IS, IS);
 #endif
 
-#if AIJTCU_HAVE_BLOCK && !PetscDefined(USE_COMPLEX)
+#if AIJTCU_HAVE_BLOCK
 /*
    basis.c: the vectors of a Rayleigh-Ritz method, where its matrix works: on the host, or on a device. src/eigen/, a
    library of its own, works with these.
@@ -60,7 +60,7 @@ PETSC_EXTERN PetscErrorCode AIJTCUBasisRead(Mat);
 PETSC_EXTERN PetscErrorCode AIJTCUBasisWritten(Mat);
 
 /*
-   The products X^T Y. They stay until the next call of any of these functions. both: with columns of B S, or of S where
+   The products X^H Y. They stay until the next call of any of these functions. both: with columns of B S, or of S where
    there is no B S, as Y, and the same of A S: twice as many columns of products, those of A S each behind the other's
 */
 PETSC_EXTERN PetscErrorCode AIJTCUBasisProducts(AIJTCUBasis, AIJTCUBasisPart X, AIJTCUBasisPart Y, PetscBool both, const PetscScalar *[]);
@@ -72,7 +72,7 @@ PETSC_EXTERN PetscErrorCode AIJTCUBasisCombine(AIJTCUBasis, PetscInt, const AIJT
 PETSC_EXTERN PetscErrorCode AIJTCUBasisResidual(AIJTCUBasis, AIJTCUBasisPart, const PetscScalar[], AIJTCUBasisPart, AIJTCUBasisPart, const PetscScalar *[]);
 
 /*
-   The first eigenvalues of a symmetric matrix of the host, whose upper triangle is taken, in ascending order, and their
+   The first eigenvalues of a Hermitian matrix of the host, whose upper triangle is taken, in ascending order, and their
    vectors in its place: on the device, where that is faster. solved says whether it was
 */
 PETSC_EXTERN PetscErrorCode AIJTCUBasisEigen(AIJTCUBasis, PetscInt, PetscScalar *, PetscInt, PetscReal *, PetscBool *);

@@ -13,7 +13,7 @@
 #include "blockvec.h"
 
 #if AIJTCU_HAVE_BLOCK && AIJTCU_HAVE_DEVICE
-  #include <petscdevice_cuda.h>
+  #include "cudascalar.h"
 
   #define MATSOLVE_KEY "MatAIJTCUMatSolve"
 
@@ -57,16 +57,6 @@ typedef struct {
   PetscInt64               solved;
   AIJTCUMatSolveWidth      widths[WIDTHS];
 } AIJTCUMatSolve;
-
-  #if PetscDefined(USE_COMPLEX) && PetscDefined(USE_REAL_SINGLE)
-    #define SCALAR_TYPE CUDA_C_32F
-  #elif PetscDefined(USE_COMPLEX)
-    #define SCALAR_TYPE CUDA_C_64F
-  #elif PetscDefined(USE_REAL_SINGLE)
-    #define SCALAR_TYPE CUDA_R_32F
-  #else
-    #define SCALAR_TYPE CUDA_R_64F
-  #endif
 
 static const PetscScalar one = 1;
 
@@ -146,10 +136,10 @@ static PetscErrorCode AIJTCUMatSolveTransposeMake(AIJTCUMatSolve *s, cudaStream_
   PetscCall(AIJTCUDeviceMalloc((size_t)nnz * sizeof(int), stream, (void **)&t->colidx));
   PetscCall(AIJTCUDeviceMalloc((size_t)nnz * sizeof(*t->values), stream, (void **)&t->values));
   if (!t->rowptr || !t->colidx || !t->values) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUSPARSE(cusparseCsr2cscEx2_bufferSize(s->handle, m, m, nnz, f->values, (const int *)f->rowptr, (const int *)f->colidx, t->values, t->rowptr, t->colidx, SCALAR_TYPE, numeric, zero, ordered, &bytes));
+  PetscCallCUSPARSE(cusparseCsr2cscEx2_bufferSize(s->handle, m, m, nnz, f->values, (const int *)f->rowptr, (const int *)f->colidx, t->values, t->rowptr, t->colidx, AIJTCU_CUDA_TYPE, numeric, zero, ordered, &bytes));
   PetscCall(AIJTCUDeviceMalloc(PetscMax(bytes, 1), stream, &work));
   if (!work) PetscFunctionReturn(PETSC_SUCCESS);
-  err = cusparseCsr2cscEx2(s->handle, m, m, nnz, f->values, (const int *)f->rowptr, (const int *)f->colidx, t->values, t->rowptr, t->colidx, SCALAR_TYPE, numeric, zero, ordered, work);
+  err = cusparseCsr2cscEx2(s->handle, m, m, nnz, f->values, (const int *)f->rowptr, (const int *)f->colidx, t->values, t->rowptr, t->colidx, AIJTCU_CUDA_TYPE, numeric, zero, ordered, work);
   PetscCallCUDA(cudaFreeAsync(work, stream));
   PetscCallCUSPARSE(err);
   *have = PETSC_TRUE;
@@ -168,7 +158,7 @@ static PetscErrorCode AIJTCUMatSolveTriangleCreate(const AIJTCUMatSolve *s, Pets
   const void                     *rowptr = transposed ? t->rowptr : f->rowptr, *colidx = transposed ? t->colidx : f->colidx;
 
   PetscFunctionBegin;
-  PetscCallCUSPARSE(cusparseCreateCsr(triangle, s->m, s->m, s->nnz, (void *)rowptr, (void *)colidx, (void *)(transposed ? t->values : f->values), type, type, CUSPARSE_INDEX_BASE_ZERO, SCALAR_TYPE));
+  PetscCallCUSPARSE(cusparseCreateCsr(triangle, s->m, s->m, s->nnz, (void *)rowptr, (void *)colidx, (void *)(transposed ? t->values : f->values), type, type, CUSPARSE_INDEX_BASE_ZERO, AIJTCU_CUDA_TYPE));
   PetscCallCUSPARSE(cusparseSpMatSetAttribute(*triangle, CUSPARSE_SPMAT_FILL_MODE, &fill, sizeof(fill)));
   PetscCallCUSPARSE(cusparseSpMatSetAttribute(*triangle, CUSPARSE_SPMAT_DIAG_TYPE, &diagonal, sizeof(diagonal)));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -294,8 +284,8 @@ static PetscErrorCode AIJTCUMatSolveDescribe(const AIJTCUMatSolve *s, PetscInt N
 {
   PetscFunctionBegin;
   at[0] = at[1] = NULL;
-  PetscCallCUSPARSE(cusparseCreateDnMat(&at[0], s->m, N, ldb, (void *)b, SCALAR_TYPE, CUSPARSE_ORDER_COL));
-  PetscCallCUSPARSE(cusparseCreateDnMat(&at[1], s->m, N, ldx, x, SCALAR_TYPE, CUSPARSE_ORDER_COL));
+  PetscCallCUSPARSE(cusparseCreateDnMat(&at[0], s->m, N, ldb, (void *)b, AIJTCU_CUDA_TYPE, CUSPARSE_ORDER_COL));
+  PetscCallCUSPARSE(cusparseCreateDnMat(&at[1], s->m, N, ldx, x, AIJTCU_CUDA_TYPE, CUSPARSE_ORDER_COL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -312,10 +302,10 @@ static PetscErrorCode AIJTCUMatSolveAnalyseDescribed(const AIJTCUMatSolve *s, cu
 
   PetscFunctionBegin;
   PetscCallCUSPARSE(cusparseSpSM_createDescr(&a->analysis));
-  PetscCallCUSPARSE(cusparseSpSM_bufferSize(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, triangle, at[0], at[1], SCALAR_TYPE, CUSPARSE_SPSM_ALG_DEFAULT, a->analysis, &bytes));
+  PetscCallCUSPARSE(cusparseSpSM_bufferSize(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, triangle, at[0], at[1], AIJTCU_CUDA_TYPE, CUSPARSE_SPSM_ALG_DEFAULT, a->analysis, &bytes));
   PetscCall(AIJTCUDeviceMalloc(bytes, stream, &a->buffer));
   *have = (PetscBool)(a->buffer != NULL);
-  if (*have) PetscCallCUSPARSE(cusparseSpSM_analysis(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, triangle, at[0], at[1], SCALAR_TYPE, CUSPARSE_SPSM_ALG_DEFAULT, a->analysis, a->buffer));
+  if (*have) PetscCallCUSPARSE(cusparseSpSM_analysis(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, triangle, at[0], at[1], AIJTCU_CUDA_TYPE, CUSPARSE_SPSM_ALG_DEFAULT, a->analysis, a->buffer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -379,7 +369,7 @@ static PetscErrorCode AIJTCUMatSolveRun(const AIJTCUMatSolve *s, const AIJTCUMat
 
   PetscFunctionBegin;
   ierr = AIJTCUMatSolveDescribe(s, width->N, b, ldb, x, ldx, at);
-  if (!ierr) err = cusparseSpSM_solve(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, s->triangle[i], at[0], at[1], SCALAR_TYPE, CUSPARSE_SPSM_ALG_DEFAULT, width->analysed[i].analysis);
+  if (!ierr) err = cusparseSpSM_solve(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, s->triangle[i], at[0], at[1], AIJTCU_CUDA_TYPE, CUSPARSE_SPSM_ALG_DEFAULT, width->analysed[i].analysis);
   AIJTCUMatSolveForget(at);
   PetscCall(ierr);
   PetscCallCUSPARSE(err);

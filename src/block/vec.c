@@ -10,21 +10,7 @@
 #if AIJTCU_HAVE_BLOCK
   #include <petscblaslapack.h>
   #if AIJTCU_HAVE_DEVICE
-    #include <petscdevice_cuda.h>
-
-    #if PetscDefined(USE_COMPLEX) && PetscDefined(USE_REAL_SINGLE)
-      #define AIJTCU_GEMM cublasCgemm
-typedef cuComplex AIJTCUCudaScalar;
-    #elif PetscDefined(USE_COMPLEX)
-      #define AIJTCU_GEMM cublasZgemm
-typedef cuDoubleComplex AIJTCUCudaScalar;
-    #elif PetscDefined(USE_REAL_SINGLE)
-      #define AIJTCU_GEMM cublasSgemm
-typedef float AIJTCUCudaScalar;
-    #else
-      #define AIJTCU_GEMM cublasDgemm
-typedef double AIJTCUCudaScalar;
-    #endif
+    #include "cudascalar.h"
   #endif
 
 /* What a function does with a block */

@@ -96,6 +96,10 @@ typedef enum {
   AIJTCU_REFUSED /* cannot be had for this pattern, or not now: see AIJTCUPlanForgive() */
 } AIJTCUState;
 
+/* symmetry.c */
+PETSC_INTERN PetscBool AIJTCUIsSymmetricForEver(Mat);
+PETSC_INTERN PetscBool AIJTCUIsHermitianForEver(Mat);
+
 /* agree.c */
 PETSC_INTERN PetscErrorCode AIJTCUAgree(MPI_Comm, PetscErrorCode, PetscBool, PetscBool *);
 

@@ -10,7 +10,7 @@
 #include <slepceps.h>
 
 /* Private structs of SLEPc are used, which have another layout in other releases */
-#if AIJTCU_HAVE_BLOCK && !PetscDefined(USE_COMPLEX) && !SLEPC_VERSION_LT(3, 26, 0) && SLEPC_VERSION_LT(3, 27, 0)
+#if AIJTCU_HAVE_BLOCK && !SLEPC_VERSION_LT(3, 26, 0) && SLEPC_VERSION_LT(3, 27, 0)
   #define AIJTCU_HAVE_EIGEN 1
 #else
   #define AIJTCU_HAVE_EIGEN 0
@@ -19,7 +19,10 @@
 PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_petscaijtcueps(void);
 
 #if AIJTCU_HAVE_EIGEN
+  #pragma GCC diagnostic push
+  #pragma GCC diagnostic ignored "-Wunused-parameter" /* of complex scalars */
   #include <slepc/private/epsimpl.h>
+  #pragma GCC diagnostic pop
   #include <slepc/private/bvimpl.h>
   #include <slepc/private/dsimpl.h>
   #include <slepc/private/stimpl.h>
@@ -55,7 +58,7 @@ struct _n_AIJTCURitz {
   PetscReal   *theta; /* Ritz values, nx of them */
   PetscScalar *C;     /* coefficients of the next X and P: nx + np + nw rows */
 
-  PetscBool     general; /* V^T B V is L L^T */
+  PetscBool     general; /* V^H B V is L L^H */
   PetscInt      order;   /* of the last eigenproblem */
   PetscScalar  *L, *H, *a, *T, *S, *F, *Z, *M[4];
   PetscReal    *values, *d, *length;

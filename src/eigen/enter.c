@@ -124,7 +124,7 @@ PetscErrorCode PetscDLLibraryRegister_petscaijtcueps(void)
 PetscErrorCode PetscDLLibraryRegister_petscaijtcueps(void)
 {
   PetscFunctionBegin;
-  PetscCall(PetscInfo(NULL, "aijtcu: lobpcg is SLEPc's: ours needs SLEPc 3.26 and real scalars\n"));
+  PetscCall(PetscInfo(NULL, "aijtcu: lobpcg is SLEPc's: ours needs SLEPc 3.26\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

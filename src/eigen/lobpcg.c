@@ -6,9 +6,9 @@
    An iteration, where X has bs vectors, and those from ini on have not converged:
 
      W = T R                          one call of the preconditioner
-     W -= Y (B Y)^T W                 where vectors are locked, or a deflation space is given
+     W -= Y (B Y)^H W                 where vectors are locked, or a deflation space is given
      B W, A W                         one product each
-     S^T B W, S^T A W                 S = [X, P, W]. One reduction, and one copy to the host
+     S^H B W, S^H A W                 S = [X, P, W]. One reduction, and one copy to the host
      coefficients of X and P          on the host: ritz.c
      S C, A S C, B S C                the next X, P, and their products. One copy to the device
      R = A X - B X theta, norms
@@ -44,7 +44,7 @@ typedef struct {
   PetscBool    exact;           /* A X, B X and theta are not what coefficients say, but products */
   PetscReal    drift;           /* how far V may be from orthonormal */
   PetscReal    error;           /* how far A X may be from a product */
-  PetscBool    all;             /* V^T B V and V^T A V are products, not what coefficients say */
+  PetscBool    all;             /* V^H B V and V^H A V are products, not what coefficients say */
   PC           pc;              /* that is applied without its ST, or NULL */
   PetscBool    none;            /* and is of type none: R is W */
   PetscInt     passes;          /* how often W is made orthogonal to Y */
@@ -311,12 +311,12 @@ static PetscErrorCode AIJTCULobpcgRenew(AIJTCULobpcg *s, PetscInt locked)
   BX.array = AIJTCULobpcgInner(s);
   PetscCall(AIJTCULobpcgMultiplyPart(s, s->A, X, AX));
   if (s->B) PetscCall(AIJTCULobpcgMultiplyPart(s, s->B, X, BX));
-  PetscCall(AIJTCUBasisProducts(s->basis, X, BX, PETSC_TRUE, &product)); /* x^T A x is bs numbers behind x^T B x */
+  PetscCall(AIJTCUBasisProducts(s->basis, X, BX, PETSC_TRUE, &product)); /* x^H A x is bs numbers behind x^H B x */
   for (PetscInt j = 0; j < s->bs; j++, product += 2 * s->bs) s->ritz->theta[j] = PetscRealPart(product[j + s->bs] / product[j]);
   AIJTCULobpcgValues(s, locked);
   s->exact = PETSC_TRUE;
   s->error = 0;
-  s->drift = PETSC_INFINITY; /* X^T A X is not what it was taken for */
+  s->drift = PETSC_INFINITY; /* X^H A X is not what it was taken for */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

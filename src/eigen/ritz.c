@@ -1,17 +1,19 @@
 /*
    The small matrices of a Rayleigh-Ritz method: eigen.h. The basis is chosen as in Duersch, Shao, Yang, Gu, A robust
    and efficient implementation of LOBPCG (SIAM J. Sci. Comput. 40, 2018): P is orthonormal, and orthogonal to X, as
-   coefficients. So V^T A V of the next iteration is known: Ritz values, and P^T A P.
+   coefficients. So V^H A V of the next iteration is known: Ritz values, and P^H A P.
 */
 #include "eigen.h"
 
 #if AIJTCU_HAVE_EIGEN
-  /* SLEPc does not declare this one for real numbers */
-  #if !defined(LAPACKormtr_)
+  /* What SLEPc does not declare */
+  #if PetscDefined(USE_COMPLEX)
+    #define LAPACKormtr_ PETSCBLAS(unmtr, UNMTR)
+  #else
     #define LAPACKormtr_ PETSCBLAS(ormtr, ORMTR)
   #endif
   #if !defined(LAPACKsterf_)
-    #define LAPACKsterf_ PETSCBLAS(sterf, STERF)
+    #define LAPACKsterf_ PETSCBLASREAL(sterf, STERF)
   #endif
 BLAS_EXTERN void LAPACKsterf_(const PetscBLASInt *, PetscReal *, PetscReal *, PetscBLASInt *);
 BLAS_EXTERN void LAPACKormtr_(const char *, const char *, const char *, const PetscBLASInt *, const PetscBLASInt *, const PetscScalar *, const PetscBLASInt *, const PetscScalar *, PetscScalar *, const PetscBLASInt *, PetscScalar *, const PetscBLASInt *, PetscBLASInt *);
@@ -56,13 +58,25 @@ PetscErrorCode AIJTCURitzDestroy(AIJTCURitz *ritz)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The square of a number's size */
+static PetscReal AIJTCURitzSquare(PetscScalar x)
+{
+  return PetscRealPart(PetscConj(x) * x);
+}
+
+/* What BLAS calls the conjugate transpose, C here: that of real numbers is the transpose */
+static const char *AIJTCURitzOp(const char *op)
+{
+  return PetscDefined(USE_COMPLEX) || *op != 'C' ? op : "T";
+}
+
 /* C = alpha op(A) op(B) + beta C, with m rows, n columns, and k that are summed over */
 static PetscErrorCode AIJTCURitzGemm(const char op[], PetscInt m, PetscInt n, PetscInt k, PetscScalar alpha, const PetscScalar *A, PetscInt lda, const PetscScalar *B, PetscInt ldb, PetscScalar beta, PetscScalar *C, PetscInt ldc)
 {
   const PetscBLASInt bm = (PetscBLASInt)m, bn = (PetscBLASInt)n, bk = (PetscBLASInt)k, la = (PetscBLASInt)PetscMax(lda, 1), lb = (PetscBLASInt)PetscMax(ldb, 1), lc = (PetscBLASInt)PetscMax(ldc, 1);
 
   PetscFunctionBegin;
-  if (m && n) PetscCallBLAS("BLASgemm", BLASgemm_(&op[0], &op[1], &bm, &bn, &bk, &alpha, A, &la, B, &lb, &beta, C, &lc));
+  if (m && n) PetscCallBLAS("BLASgemm", BLASgemm_(AIJTCURitzOp(op), AIJTCURitzOp(op + 1), &bm, &bn, &bk, &alpha, A, &la, B, &lb, &beta, C, &lc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -73,7 +87,7 @@ static PetscErrorCode AIJTCURitzTrsm(const char side_op[], PetscInt m, PetscInt 
   const PetscBLASInt bm = (PetscBLASInt)m, bn = (PetscBLASInt)n, la = (PetscBLASInt)PetscMax(ldl, 1), lx = (PetscBLASInt)PetscMax(ldx, 1);
 
   PetscFunctionBegin;
-  if (m && n) PetscCallBLAS("BLAStrsm", BLAStrsm_(&side_op[0], "L", &side_op[1], "N", &bm, &bn, &one, L, &la, X, &lx));
+  if (m && n) PetscCallBLAS("BLAStrsm", BLAStrsm_(&side_op[0], "L", AIJTCURitzOp(side_op + 1), "N", &bm, &bn, &one, L, &la, X, &lx));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -105,7 +119,7 @@ static PetscBool AIJTCURitzIsNaN(PetscInt n, const PetscScalar *x)
 */
 static PetscErrorCode AIJTCURitzTwisted(AIJTCURitz r, PetscInt n, PetscReal *d, PetscInt k, PetscBool *good)
 {
-  PetscScalar *const p = r->work, *const q = p + n * k, *const z = q + n * k; /* row by row */
+  PetscReal *const p = (PetscReal *)r->work, *const q = p + n * k, *const z = q + n * k; /* row by row */
   PetscReal *const lambda = z + n * k, *const beside = lambda + n, *const least = beside + n, *const e = r->beside;
   PetscBLASInt *twist = r->iwork, bn = (PetscBLASInt)n, info = 0;
   PetscScalar  *V = r->vectors, *c = r->M[3];
@@ -121,22 +135,22 @@ static PetscErrorCode AIJTCURitzTwisted(AIJTCURitz r, PetscInt n, PetscReal *d, 
   if (!*good) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt i = 0; i < n; i++) { /* pivots from above */
     for (PetscInt j = 0; j < k; j++) {
-      const PetscScalar x = d[i] - lambda[j] - (i ? e[i - 1] * (e[i - 1] / p[(i - 1) * k + j]) : 0);
+      const PetscReal x = d[i] - lambda[j] - (i ? e[i - 1] * (e[i - 1] / p[(i - 1) * k + j]) : 0);
 
-      p[i * k + j] = PetscAbsScalar(x) > tiny ? x : tiny;
+      p[i * k + j] = PetscAbsReal(x) > tiny ? x : tiny;
     }
   }
   for (PetscInt i = n; i-- > 0;) { /* and from below */
     for (PetscInt j = 0; j < k; j++) {
-      const PetscScalar x = d[i] - lambda[j] - (i < n - 1 ? e[i] * (e[i] / q[(i + 1) * k + j]) : 0);
+      const PetscReal x = d[i] - lambda[j] - (i < n - 1 ? e[i] * (e[i] / q[(i + 1) * k + j]) : 0);
 
-      q[i * k + j] = PetscAbsScalar(x) > tiny ? x : tiny;
+      q[i * k + j] = PetscAbsReal(x) > tiny ? x : tiny;
     }
   }
   for (PetscInt j = 0; j < k; j++) least[j] = PETSC_INFINITY;
   for (PetscInt i = 0; i < n; i++) { /* they meet where the last one is least */
     for (PetscInt j = 0; j < k; j++) {
-      const PetscReal x = PetscAbsScalar(p[i * k + j] + q[i * k + j] - (d[i] - lambda[j]));
+      const PetscReal x = PetscAbsReal(p[i * k + j] + q[i * k + j] - (d[i] - lambda[j]));
 
       twist[j] = x < least[j] ? (PetscBLASInt)i : twist[j];
       least[j] = x < least[j] ? x : least[j];
@@ -152,15 +166,15 @@ static PetscErrorCode AIJTCURitzTwisted(AIJTCURitz r, PetscInt n, PetscReal *d, 
   for (PetscInt j = 0; j < k; j++) {
     PetscReal square = 0;
 
-    for (PetscInt i = 0; i < n; i++) square += PetscSqr(PetscRealPart(z[i * k + j]));
+    for (PetscInt i = 0; i < n; i++) square += PetscSqr(z[i * k + j]);
     for (PetscInt i = 0; i < n; i++) V[j * n + i] = z[i * k + j] / PetscSqrtReal(square);
   }
   *good = (PetscBool)!AIJTCURitzIsNaN(n * k, V);
   for (int twice = 0; twice < 2 && *good; twice++) {
-    PetscCall(AIJTCURitzGemm("TN", k, k, n, 1, V, n, V, n, 0, c, k));
+    PetscCall(AIJTCURitzGemm("CN", k, k, n, 1, V, n, V, n, 0, c, k));
     PetscCall(AIJTCURitzCholesky(k, c, k, good));
     for (PetscInt j = 0; j < k && *good; j++) *good = (PetscBool)(PetscRealPart(c[j * (k + 1)]) > (PetscReal)0.1);
-    if (*good) PetscCall(AIJTCURitzTrsm("RT", n, k, c, k, V, n));
+    if (*good) PetscCall(AIJTCURitzTrsm("RC", n, k, c, k, V, n));
   }
   for (PetscInt j = 0; j < k && *good; j++) { /* a Rayleigh quotient has less rounding than what sterf gives */
     const PetscScalar *v    = V + j * n;
@@ -168,10 +182,10 @@ static PetscErrorCode AIJTCURitzTwisted(AIJTCURitz r, PetscInt n, PetscReal *d, 
 
     lambda[j] = 0;
     for (PetscInt i = 0; i < n; i++) {
-      z[i] = d[i] * v[i] + (i ? e[i - 1] * v[i - 1] : 0) + (i < n - 1 ? e[i] * v[i + 1] : 0);
-      lambda[j] += v[i] * z[i];
+      z[i] = d[i] * PetscRealPart(v[i]) + (i ? e[i - 1] * PetscRealPart(v[i - 1]) : 0) + (i < n - 1 ? e[i] * PetscRealPart(v[i + 1]) : 0);
+      lambda[j] += PetscRealPart(v[i]) * z[i];
     }
-    for (PetscInt i = 0; i < n; i++) most = PetscMax(most, PetscAbsScalar(z[i] - lambda[j] * v[i]));
+    for (PetscInt i = 0; i < n; i++) most = PetscMax(most, PetscAbsReal(z[i] - lambda[j] * PetscRealPart(v[i])));
     *good = (PetscBool)(most <= 16 * PETSC_MACHINE_EPSILON * norm); /* those of stedc are up to 7 */
   }
   if (*good) PetscCall(PetscArraycpy(d, lambda, n));
@@ -195,7 +209,13 @@ static PetscErrorCode AIJTCURitzEigen(AIJTCURitz r, PetscInt n, PetscScalar *A, 
   /* Few vectors are had faster. stedc is as exact as can be where it works by rotations alone: for small ones */
   if (n > ROTATIONS && 2 * nvectors <= n) PetscCall(AIJTCURitzTwisted(r, n, values, nvectors, &solved));
   if (!solved) {
+  #if PetscDefined(USE_COMPLEX)
+    const PetscBLASInt one = 1, lreal = 2 * (lwork - 1);
+
+    PetscCallBLAS("LAPACKstedc", LAPACKstedc_("I", &bn, values, r->beside, r->vectors, &bn, r->work, &one, (PetscReal *)(r->work + 1), &lreal, r->iwork, &liwork, &info));
+  #else
     PetscCallBLAS("LAPACKstedc", LAPACKstedc_("I", &bn, values, r->beside, r->vectors, &bn, r->work, &lwork, r->iwork, &liwork, &info));
+  #endif
     PetscCheck(!info, PETSC_COMM_SELF, PETSC_ERR_LIB, "Error in LAPACK subroutine stedc: info=%" PetscBLASInt_FMT, info);
   }
   PetscCallBLAS("LAPACKormtr", LAPACKormtr_("L", "U", "N", &bn, &bm, A, &bn, r->tau, r->vectors, &bn, r->work, &lwork, &info));
@@ -204,7 +224,7 @@ static PetscErrorCode AIJTCURitzEigen(AIJTCURitz r, PetscInt n, PetscScalar *A, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* V is X alone, orthonormal, with X^T A X; C: coefficients of X by which these are Ritz vectors */
+/* V is X alone, orthonormal, with X^H A X; C: coefficients of X by which these are Ritz vectors */
 PetscErrorCode AIJTCURitzStart(AIJTCURitz r, const PetscScalar *XAX)
 {
   const PetscInt n = r->nx, ld = 2 * n;
@@ -215,7 +235,7 @@ PetscErrorCode AIJTCURitzStart(AIJTCURitz r, const PetscScalar *XAX)
   r->nan     = AIJTCURitzIsNaN(n * n, XAX);
   if (r->nan) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt j = 0; j < n; j++) {
-    for (PetscInt i = 0; i < n; i++) r->C[j * n + i] = (r->largest ? -1 : 1) * (XAX[j * n + i] + XAX[i * n + j]) / 2;
+    for (PetscInt i = 0; i < n; i++) r->C[j * n + i] = (r->largest ? -1 : 1) * (XAX[j * n + i] + PetscConj(XAX[i * n + j])) / 2;
   }
   PetscCall(AIJTCURitzEigen(r, n, r->C, n, r->values));
   PetscCall(PetscArrayzero(r->H, ld * ld));
@@ -247,7 +267,7 @@ PetscErrorCode AIJTCURitzOrthonormal(AIJTCURitz r, const PetscScalar *G, PetscIn
   if (!m) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt j = 0; j < m; j++) r->d[j] = 1 / PetscSqrtReal(PetscRealPart(G[r->live[j] * (n + 1)]));
   for (PetscInt j = 0; j < m; j++) {
-    for (PetscInt i = 0; i < m; i++) r->S[j * m + i] = r->d[i] * r->d[j] * (G[r->live[j] * n + r->live[i]] + G[r->live[i] * n + r->live[j]]) / 2;
+    for (PetscInt i = 0; i < m; i++) r->S[j * m + i] = r->d[i] * r->d[j] * (G[r->live[j] * n + r->live[i]] + PetscConj(G[r->live[i] * n + r->live[j]])) / 2;
   }
   PetscCall(AIJTCURitzEigen(r, m, r->S, m, r->values));
   if (r->values[0] > 0) *condition = r->values[m - 1] / r->values[0];
@@ -297,9 +317,9 @@ PetscErrorCode AIJTCURitzVectors(AIJTCURitz r, PetscInt nw, const PetscScalar *V
     if (!good) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(AIJTCURitzTrsm("LN", nv, nw, r->L, ld, r->a, ld));
   }
-  /* W^T W without what is in V */
+  /* W^H W without what is in V */
   PetscCall(PetscArraycpy(r->S, WW, nw * nw));
-  PetscCall(AIJTCURitzGemm("TN", nw, nw, nv, -1, r->a, ld, r->a, ld, 1, r->S, nw));
+  PetscCall(AIJTCURitzGemm("CN", nw, nw, nv, -1, r->a, ld, r->a, ld, 1, r->S, nw));
   for (PetscInt j = 0; j < nw; j++) {
     const PetscReal all = PetscRealPart(WW[j * (nw + 1)]), rest = PetscRealPart(r->S[j * (nw + 1)]);
 
@@ -317,7 +337,7 @@ PetscErrorCode AIJTCURitzVectors(AIJTCURitz r, PetscInt nw, const PetscScalar *V
     if (!(rest > 0)) r->condition = PETSC_INFINITY;
   }
   for (PetscInt j = 0; j < n; j++) { /* live is ascending, so what is read has not been written */
-    for (PetscInt i = 0; i < n; i++) r->Z[j * n + i] = r->d[i] * r->d[j] * (r->S[r->live[j] * nw + r->live[i]] + r->S[r->live[i] * nw + r->live[j]]) / 2;
+    for (PetscInt i = 0; i < n; i++) r->Z[j * n + i] = r->d[i] * r->d[j] * (r->S[r->live[j] * nw + r->live[i]] + PetscConj(r->S[r->live[i] * nw + r->live[j]])) / 2;
   }
   PetscCall(PetscArraycpy(r->S, r->Z, n * n)); /* for AIJTCURitzExplicit() */
   if (r->condition == PETSC_INFINITY) PetscFunctionReturn(PETSC_SUCCESS);
@@ -327,11 +347,11 @@ PetscErrorCode AIJTCURitzVectors(AIJTCURitz r, PetscInt nw, const PetscScalar *V
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (PetscInt j = 0; j < n; j++) r->condition = PetscMax(r->condition, 1 / PetscSqr(PetscRealPart(r->Z[j * (n + 1)])));
-  /* T = D L^-T */
+  /* T = D L^-H */
   PetscCall(PetscArrayzero(r->T, nw * n));
   PetscCall(PetscArrayzero(r->F, n * n));
   for (PetscInt j = 0; j < n; j++) r->F[j * (n + 1)] = 1;
-  PetscCall(AIJTCURitzTrsm("LT", n, n, r->Z, n, r->F, n));
+  PetscCall(AIJTCURitzTrsm("LC", n, n, r->Z, n, r->F, n));
   for (PetscInt j = 0; j < n; j++) {
     for (PetscInt i = 0; i <= j; i++) r->T[j * nw + r->live[i]] = r->d[i] * r->F[j * n + i];
   }
@@ -389,39 +409,40 @@ PetscErrorCode AIJTCURitzProject(AIJTCURitz r, PetscInt first, const PetscScalar
   for (PetscInt j = 0; j < nw; j++) PetscCall(PetscArraycpy(alpha + j * ld, VW + j * nv, nv));
   if (VV) {
     for (PetscInt j = 0; j < nv; j++) {
-      for (PetscInt i = 0; i < nv; i++) r->H[j * ld + i] = (VV[j * nv + i] + VV[i * nv + j]) / 2;
+      for (PetscInt i = 0; i < nv; i++) r->H[j * ld + i] = (VV[j * nv + i] + PetscConj(VV[i * nv + j])) / 2;
     }
     PetscCall(AIJTCURitzTrsm("LN", nv, nv, r->L, ld, r->H, ld));
-    PetscCall(AIJTCURitzTrsm("RT", nv, nv, r->L, ld, r->H, ld));
+    PetscCall(AIJTCURitzTrsm("RC", nv, nv, r->L, ld, r->H, ld));
   }
   if (r->general) PetscCall(AIJTCURitzTrsm("LN", nv, nw, r->L, ld, alpha, ld));
   PetscCall(AIJTCURitzGemm("NN", nv, nw, nv, 1, r->H, ld, r->a, ld, 0, Ha, ld));
-  /* Q = W^T A W - a^T alpha - alpha^T a + a^T H a */
-  PetscCall(AIJTCURitzGemm("TN", nw, nw, nv, 1, r->a, ld, alpha, ld, 0, QT, nw));
+  /* Q = W^H A W - a^H alpha - alpha^H a + a^H H a */
+  PetscCall(AIJTCURitzGemm("CN", nw, nw, nv, 1, r->a, ld, alpha, ld, 0, QT, nw));
   for (PetscInt j = 0; j < nw; j++) {
-    for (PetscInt i = 0; i < nw; i++) Q[j * nw + i] = (WW[j * nw + i] + WW[i * nw + j]) / 2 - QT[j * nw + i] - QT[i * nw + j];
+    for (PetscInt i = 0; i < nw; i++) Q[j * nw + i] = (WW[j * nw + i] + PetscConj(WW[i * nw + j])) / 2 - QT[j * nw + i] - PetscConj(QT[i * nw + j]);
   }
-  PetscCall(AIJTCURitzGemm("TN", nw, nw, nv, 1, r->a, ld, Ha, ld, 1, Q, nw));
+  PetscCall(AIJTCURitzGemm("CN", nw, nw, nv, 1, r->a, ld, Ha, ld, 1, Q, nw));
   for (PetscInt j = 0; j < nw; j++) {
     for (PetscInt i = 0; i < nv; i++) alpha[j * ld + i] -= Ha[j * ld + i];
   }
   for (PetscInt j = 0; j < nv; j++) PetscCall(PetscArraycpy(r->F + j * lf, r->H + j * ld, nv));
   PetscCall(AIJTCURitzGemm("NN", nv, rank, nw, 1, alpha, ld, r->T, nw, 0, r->F + nv * lf, lf));
   PetscCall(AIJTCURitzGemm("NN", nw, rank, nw, 1, Q, nw, r->T, nw, 0, QT, nw));
-  PetscCall(AIJTCURitzGemm("TN", rank, rank, nw, 1, r->T, nw, QT, nw, 0, r->F + nv * lf + nv, lf));
+  PetscCall(AIJTCURitzGemm("CN", rank, rank, nw, 1, r->T, nw, QT, nw, 0, r->F + nv * lf + nv, lf));
   for (PetscInt j = 0; j < m; j++) {
     for (PetscInt i = j + 1; i < m; i++) { /* below the diagonal from above it, and in the last block from both */
       PetscScalar *lower = r->F + j * lf + i, *upper = r->F + i * lf + j;
 
-      if (j >= nv) *upper = (*upper + *lower) / 2;
-      *lower = *upper;
+      if (j >= nv) *upper = (*upper + PetscConj(*lower)) / 2;
+      *lower = PetscConj(*upper);
     }
+    r->F[j * (lf + 1)] = PetscRealPart(r->F[j * (lf + 1)]);
     most = PetscMax(most, PetscAbsScalar(r->F[j * lf + j]));
   }
   for (PetscInt i = first; i < r->nx; i++) {
     PetscReal square = 0;
 
-    for (PetscInt j = nv; j < m; j++) square += PetscSqr(PetscAbsScalar(r->F[j * lf + i]));
+    for (PetscInt j = nv; j < m; j++) square += AIJTCURitzSquare(r->F[j * lf + i]);
     if (square > 0) least = PetscMin(least, PetscSqrtReal(square));
   }
   r->coupling = least;
@@ -446,12 +467,12 @@ static PetscErrorCode AIJTCURitzGramSchmidt(AIJTCURitz r, PetscInt m, const Pets
       r->vector[*rank] = r->vector[j];
     }
     for (int twice = 0; twice < 2; twice++) {
-      PetscCall(AIJTCURitzGemm("TN", r->nx, 1, m, 1, X, m, v, m, 0, c, r->nx));
+      PetscCall(AIJTCURitzGemm("CN", r->nx, 1, m, 1, X, m, v, m, 0, c, r->nx));
       PetscCall(AIJTCURitzGemm("NN", m, 1, r->nx, -1, X, m, c, r->nx, 1, v, m));
-      PetscCall(AIJTCURitzGemm("TN", *rank, 1, m, 1, P, m, v, m, 0, c, *rank));
+      PetscCall(AIJTCURitzGemm("CN", *rank, 1, m, 1, P, m, v, m, 0, c, *rank));
       if (*rank) PetscCall(AIJTCURitzGemm("NN", m, 1, *rank, -1, P, m, c, *rank, 1, v, m));
     }
-    for (PetscInt i = 0; i < m; i++) square += PetscSqr(PetscRealPart(v[i]));
+    for (PetscInt i = 0; i < m; i++) square += AIJTCURitzSquare(v[i]);
     if (!(PetscSqrtReal(square) > PetscSqrtReal(PETSC_MACHINE_EPSILON))) continue;
     for (PetscInt i = 0; i < m; i++) v[i] /= PetscSqrtReal(square);
     ++*rank;
@@ -472,14 +493,14 @@ static PetscErrorCode AIJTCURitzOrthogonalize(AIJTCURitz r, PetscInt m, const Pe
   PetscFunctionBegin;
   PetscCall(PetscArraycpy(copy, P, m * n));
   for (int twice = 0; twice < 2 && good && least < (PetscReal)0.8; twice++) {
-    PetscCall(AIJTCURitzGemm("TN", r->nx, n, m, 1, X, m, P, m, 0, c, r->nx));
+    PetscCall(AIJTCURitzGemm("CN", r->nx, n, m, 1, X, m, P, m, 0, c, r->nx));
     PetscCall(AIJTCURitzGemm("NN", m, n, r->nx, -1, X, m, c, r->nx, 1, P, m));
-    PetscCall(AIJTCURitzGemm("TN", n, n, m, 1, P, m, P, m, 0, c, n));
+    PetscCall(AIJTCURitzGemm("CN", n, n, m, 1, P, m, P, m, 0, c, n));
     PetscCall(AIJTCURitzCholesky(n, c, n, &good));
     least = 1;
     for (PetscInt j = 0; j < n && good; j++) least = PetscMin(least, PetscRealPart(c[j * (n + 1)]));
     good = (PetscBool)(good && least > (PetscReal)0.01);
-    if (good) PetscCall(AIJTCURitzTrsm("RT", m, n, c, n, P, m));
+    if (good) PetscCall(AIJTCURitzTrsm("RC", m, n, c, n, P, m));
   }
   *rank = n;
   if (good) PetscFunctionReturn(PETSC_SUCCESS);
@@ -501,7 +522,7 @@ static PetscErrorCode AIJTCURitzToBasis(AIJTCURitz r, const PetscScalar *Q, Pets
     for (PetscInt j = 0; j < n; j++) PetscCall(PetscArrayzero(C + j * m + nv, nw));
   }
   PetscCall(AIJTCURitzGemm("NN", nv, n, nw, -1, r->a, ld, C + nv, m, 1, C, m));
-  if (r->general) PetscCall(AIJTCURitzTrsm("LT", nv, n, r->L, ld, C, m));
+  if (r->general) PetscCall(AIJTCURitzTrsm("LC", nv, n, r->L, ld, C, m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -529,7 +550,7 @@ PetscErrorCode AIJTCURitzSolve(AIJTCURitz r, PetscInt first)
   for (PetscInt j = nx; j-- > first;) {
     PetscReal square = 0;
 
-    for (PetscInt i = nx; i < m; i++) square += PetscSqr(PetscRealPart(Z[j * m + i]));
+    for (PetscInt i = nx; i < m; i++) square += AIJTCURitzSquare(Z[j * m + i]);
     if (!(square > 0)) continue;
     step = PetscMax(step, PetscSqrtReal(square));
     PetscCall(PetscArrayzero(P + n * m, nx));
@@ -546,7 +567,7 @@ PetscErrorCode AIJTCURitzSolve(AIJTCURitz r, PetscInt first)
 }
 
 /*
-   V^T A V of the next V, and theta. What is in X is not taken for diagonal: rounding is that of the largest eigenvalue
+   V^H A V of the next V, and theta. What is in X is not taken for diagonal: rounding is that of the largest eigenvalue
    there. The coefficients are not changed, so they may be at work meanwhile
 */
 PetscErrorCode AIJTCURitzNext(AIJTCURitz r)
@@ -556,9 +577,12 @@ PetscErrorCode AIJTCURitzNext(AIJTCURitz r)
 
   PetscFunctionBegin;
   PetscCall(AIJTCURitzGemm("NN", m, n, m, 1, r->F, lf, Z, m, 0, FZ, m));
-  PetscCall(AIJTCURitzGemm("TN", n, n, m, 1, Z, m, FZ, m, 0, r->H, ld));
+  PetscCall(AIJTCURitzGemm("CN", n, n, m, 1, Z, m, FZ, m, 0, r->H, ld));
   for (PetscInt j = 0; j < n; j++) {
-    for (PetscInt i = j + 1; i < n; i++) r->H[j * ld + i] = r->H[i * ld + j] = (r->H[j * ld + i] + r->H[i * ld + j]) / 2;
+    for (PetscInt i = j + 1; i < n; i++) {
+      r->H[j * ld + i] = (r->H[j * ld + i] + PetscConj(r->H[i * ld + j])) / 2;
+      r->H[i * ld + j] = PetscConj(r->H[j * ld + i]);
+    }
   }
   for (PetscInt j = 0; j < nx; j++) r->theta[j] = PetscRealPart(r->H[j * (ld + 1)]);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -67,7 +67,8 @@ typedef struct {
   MatAIJTCUPath path;    /* MAT_AIJTCU_PATH_AUTO, or as decided before, for this reason */
   AIJTCUReason  reason;
   PetscBool     host;       /* it is made on the host, wherever the matrix is */
-  PetscBool     transposed; /* with the transpose, with SPMM_OP_VECTOR */
+  PetscBool     transposed; /* with the transpose, with SPMM_OP_VECTOR, */
+  PetscBool     conjugated; /* and, where scalars are complex, with its conjugate */
   PetscBool     untuned;    /* leave tuning aside and ask the model */
 } AIJTCUAsk;
 

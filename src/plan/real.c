@@ -41,14 +41,26 @@ static PetscErrorCode AIJTCUHostExpand(Mat A, PetscBool values, AIJTCUHostCSR *c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The host's arrays of the sequential matrix A. AIJTCUHostCSRRestore() must follow, also after an error */
+static void AIJTCUHostFree(AIJTCUHostCSR *csr)
+{
+  free(csr->own_rowptr);
+  free(csr->own_colidx);
+  free(csr->own_values);
+  csr->own_rowptr = csr->own_colidx = NULL;
+  csr->own_values                   = NULL;
+}
+
+/* The host's arrays of the sequential matrix A. AIJTCUHostCSRRestore() must follow, also where err says why there are none */
 PetscErrorCode AIJTCUHostCSRGet(Mat A, PetscBool values, AIJTCUHostCSR *csr, HrpbError *err)
 {
   PetscFunctionBegin;
   *err = HRPB_SUCCESS;
   *csr = (AIJTCUHostCSR){.nrows = AIJTCU_PARTS * (int64_t)A->rmap->n, .ncols = AIJTCU_PARTS * (int64_t)A->cmap->n};
   if (AIJTCU_PARTS > 1) {
-    PetscCall(AIJTCUHostExpand(A, values, csr, err));
+    const PetscErrorCode ierr = AIJTCUHostExpand(A, values, csr, err);
+
+    if (ierr) AIJTCUHostFree(csr);
+    PetscCall(ierr);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(AIJTCUHostGetCSR(A, &csr->rowptr, &csr->colidx));
@@ -59,9 +71,7 @@ PetscErrorCode AIJTCUHostCSRGet(Mat A, PetscBool values, AIJTCUHostCSR *csr, Hrp
 PetscErrorCode AIJTCUHostCSRRestore(Mat A, AIJTCUHostCSR *csr)
 {
   PetscFunctionBegin;
-  free(csr->own_rowptr);
-  free(csr->own_colidx);
-  free(csr->own_values);
+  AIJTCUHostFree(csr);
   if (AIJTCU_PARTS == 1) {
     if (csr->values) PetscCall(MatSeqAIJRestoreArrayRead(A, (const PetscScalar **)&csr->values));
     if (csr->rowptr) PetscCall(AIJTCUHostRestoreCSR(A, &csr->rowptr, &csr->colidx));

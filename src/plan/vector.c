@@ -2,6 +2,7 @@
    What products with one vector need of a pattern, what makes them faster, and the transpose.
 */
 #include "planimpl.h"
+#include <real/real.h>
 
 #if AIJTCU_HAVE_DEVICE
 /*
@@ -11,6 +12,9 @@
 enum {
   PRODUCTS_BEFORE = 30
 };
+
+/* What is made of a pattern is made of that of the matrix itself, complex or not */
+static const AIJTCUNeed AIJTCUVectorPattern = AIJTCU_PARTS > 1 ? AIJTCU_CSR_ITSELF : AIJTCU_CSR_PATTERN;
 
 static PetscErrorCode AIJTCUVectorCreateOnDevice(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
 {
@@ -33,7 +37,7 @@ PetscErrorCode AIJTCUVectorCreate(Mat A, AIJTCUPlan *plan, const AIJTCUDecision 
   PetscFunctionBegin;
   (void)d;
   PetscCall(AIJTCUVectorDestroy(plan));
-  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_PARTS > 1 ? AIJTCU_CSR_ITSELF : AIJTCU_CSR_PATTERN, AIJTCUVectorCreateOnDevice, NULL, &v->why));
+  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCUVectorPattern, AIJTCUVectorCreateOnDevice, NULL, &v->why));
   if (v->why) {
     v->state = AIJTCU_REFUSED;
     PetscCall(PetscInfo(A, "aijtcu: no products with one vector by our kernels, the parent makes them: %s\n", HrpbErrorString(v->why)));
@@ -71,7 +75,7 @@ static PetscErrorCode AIJTCUVectorImprove(Mat A, AIJTCUPlan *plan, MatAIJTCUMult
   v->improved_for    = mult;
   plan->answer.known = PETSC_FALSE;
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Analyse, A, 0, 0, 0));
-  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_PARTS > 1 ? AIJTCU_CSR_ITSELF : AIJTCU_CSR_PATTERN, AIJTCUVectorImproveOnDevice, &mult, &err));
+  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCUVectorPattern, AIJTCUVectorImproveOnDevice, &mult, &err));
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_Analyse, A, 0, 0, 0));
   if (err) PetscCall(PetscInfo(A, "aijtcu: no nodes and short columns, products with one vector stay as they are: %s\n", HrpbErrorString(err)));
   else
@@ -141,7 +145,8 @@ static PetscErrorCode AIJTCUTransposeCreateOnDevice(Mat A, AIJTCUPlan *plan, con
   PetscFunctionBegin;
   (void)A;
   (void)ctx;
-  AIJTCUCallDevice(*err, VectorTransposeDevice(csr->rowptr, csr->colidx, csr->stream, &plan->vector.plan, &t->matrix));
+  if (AIJTCU_PARTS > 1) AIJTCUCallDevice(*err, ComplexTransposeDevice(csr->rowptr, csr->colidx, csr->stream, &plan->vector.plan, &t->matrix));
+  else AIJTCUCallDevice(*err, VectorTransposeDevice(csr->rowptr, csr->colidx, csr->stream, &plan->vector.plan, &t->matrix));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   t->state = AIJTCU_READY;
   AIJTCUWorkspaceUser(PETSC_TRUE);
@@ -157,7 +162,7 @@ PetscErrorCode AIJTCUTransposeCreate(Mat A, AIJTCUPlan *plan, const AIJTCUDecisi
   (void)d;
   PetscCall(AIJTCUTransposeDestroy(plan));
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Analyse, A, 0, 0, 0));
-  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_PATTERN, AIJTCUTransposeCreateOnDevice, NULL, &t->why));
+  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCUVectorPattern, AIJTCUTransposeCreateOnDevice, NULL, &t->why));
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_Analyse, A, 0, 0, 0));
   if (t->why) {
     t->state = AIJTCU_REFUSED;
@@ -168,11 +173,14 @@ PetscErrorCode AIJTCUTransposeCreate(Mat A, AIJTCUPlan *plan, const AIJTCUDecisi
 
 static PetscErrorCode AIJTCUTransposeUpdateOnDevice(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
 {
+  const int64_t first = plan->vector.plan.first;
+
   PetscFunctionBegin;
   (void)A;
   (void)ctx;
   PetscCall(PetscLogGpuTimeBegin());
-  *err = VectorTransposeValuesDevice(plan->vector.plan.first, csr->values, csr->stream, &plan->transpose.matrix);
+  if (AIJTCU_PARTS > 1) *err = ComplexTransposeValuesDevice(first, csr->values, csr->stream, &plan->transpose.matrix);
+  else *err = VectorTransposeValuesDevice(first, csr->values, csr->stream, &plan->transpose.matrix);
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(AIJTCUCheckRefused(*err));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -190,7 +198,7 @@ PetscErrorCode AIJTCUTransposeUpdate(Mat A, AIJTCUPlan *plan, PetscBool *usable)
   *usable = PETSC_TRUE;
   if (state == t->values_state && A->offloadmask != PETSC_OFFLOAD_CPU) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Refresh, A, 0, 0, 0));
-  PetscCall(AIJTCUDeviceCall(A, plan, AIJTCU_CSR_VALUES, AIJTCUTransposeUpdateOnDevice, NULL, &err));
+  PetscCall(AIJTCUDeviceCall(A, plan, AIJTCU_CSR_ITSELF, AIJTCUTransposeUpdateOnDevice, NULL, &err));
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_Refresh, A, 0, 0, 0));
   t->values_state = err ? 0 : state;
   *usable         = (PetscBool)!err;

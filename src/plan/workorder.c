@@ -216,7 +216,7 @@ static PetscBool AIJTCUAskedTheSame(const AIJTCUAsk *a, const AIJTCUAsk *b)
 
   same = (PetscBool)(same && a->X == b->X && a->Y == b->Y && a->update == b->update && a->softmax == b->softmax);
   same = (PetscBool)(same && a->path == b->path && a->reason == b->reason);
-  return (PetscBool)(same && a->host == b->host && a->transposed == b->transposed && a->untuned == b->untuned);
+  return (PetscBool)(same && a->host == b->host && a->transposed == b->transposed && a->conjugated == b->conjugated && a->untuned == b->untuned);
 }
 
 /* The whole decision, as it was the last time if nothing has changed since */
@@ -293,14 +293,16 @@ static PetscErrorCode AIJTCUPlanHave(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *a
 }
 
 /* The matrix as the kernel sees it, but for PETSc's arrays */
-static void AIJTCUPlanMatrix(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *d, PetscBool transposed, AIJTCUWorkOrder *order)
+static void AIJTCUPlanMatrix(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *d, const AIJTCUAsk *ask, AIJTCUWorkOrder *order)
 {
+  const PetscBool        vector = (PetscBool)(d->kernel->op == SPMM_OP_VECTOR), transposed = ask->transposed;
+  const int64_t          parts  = vector ? 1 : AIJTCU_PARTS; /* the real matrix has more than twice the bytes, which take the time */
   const AIJTCUBricks    *b = &plan->bricks;
   const VectorTranspose *t = &plan->transpose.matrix;
   SpmmMatrix            *m = &order->A;
 
-  m->nrows    = AIJTCU_PARTS * (int64_t)(transposed ? A->cmap->n : A->rmap->n);
-  m->ncols    = AIJTCU_PARTS * (int64_t)(transposed ? A->rmap->n : A->cmap->n);
+  m->nrows    = parts * (int64_t)(transposed ? A->cmap->n : A->rmap->n);
+  m->ncols    = parts * (int64_t)(transposed ? A->rmap->n : A->cmap->n);
   order->need = d->kernel->op == SPMM_OP_SAMPLED && order->operands.update != SPMM_SCALE ? AIJTCU_CSR_PATTERN : AIJTCU_CSR_VALUES;
   if (d->kernel->format == SPMM_BRICKS) {
     m->hrpb         = &b->hrpb;
@@ -315,18 +317,16 @@ static void AIJTCUPlanMatrix(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *d, P
     m->values   = t->values;
     m->vector   = &t->plan;
     order->need = AIJTCU_CSR_NOTHING;
-  } else if (d->kernel->op == SPMM_OP_VECTOR) {
-    m->vector = &plan->vector.plan;
-    if (AIJTCU_PARTS > 1) { /* the real matrix has more than twice the bytes, which take the time */
-      m->nrows      = A->rmap->n;
-      m->ncols      = A->cmap->n;
-      order->need   = AIJTCU_CSR_ITSELF;
-      order->kernel = ComplexVectorKernel(m->vector);
-    }
+  } else if (vector) {
+    m->vector   = &plan->vector.plan;
+    order->need = AIJTCU_CSR_ITSELF;
   } else if (!d->kernel->host) {
     m->csr          = &plan->csr.schedule;
     plan->real.kept = PETSC_TRUE;
   }
+#if AIJTCU_HAVE_DEVICE
+  if (AIJTCU_PARTS > 1 && vector) order->kernel = ComplexVectorKernel(m->vector, ask->conjugated);
+#endif
 }
 
 /*
@@ -347,7 +347,7 @@ PetscErrorCode AIJTCUPlanOrder(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *ask, AI
   PetscCall(AIJTCUPlanHave(A, plan, ask, &d));
   *order          = (AIJTCUWorkOrder){.path = d.path, .reason = AIJTCUReasons[d.reason], .seconds = d.seconds, .kernel = d.kernel};
   order->operands = AIJTCUOperandsAsked(ask);
-  if (d.kernel) AIJTCUPlanMatrix(A, plan, &d, ask->transposed, order);
+  if (d.kernel) AIJTCUPlanMatrix(A, plan, &d, ask, order);
   else order->why = d.path == MAT_AIJTCU_PATH_TCU ? plan->bricks.why : plan->csr.why;
   if (!order->kernel && !order->why) order->why = HRPB_ERR_UNSUPPORTED;
   PetscFunctionReturn(PETSC_SUCCESS);

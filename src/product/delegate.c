@@ -50,7 +50,7 @@ static PetscErrorCode AIJTCUOperandIds(Mat C, PetscObjectId id[3])
 PetscErrorCode AIJTCUProductIsDense(Mat C, PetscBool *is, PetscBool *bysymmetry)
 {
   Mat_Product *product = C->product;
-  PetscBool    set, symmetric, congruent;
+  PetscBool    congruent;
 
   PetscFunctionBegin;
   *is = *bysymmetry = PETSC_FALSE;
@@ -59,9 +59,8 @@ PetscErrorCode AIJTCUProductIsDense(Mat C, PetscBool *is, PetscBool *bysymmetry)
   if (*is && product->type == MATPRODUCT_AtB) {
     const Mat A = product->A;
 
-    PetscCall(MatIsSymmetricKnown(A, &set, &symmetric));
     PetscCall(PetscLayoutCompare(A->rmap, A->cmap, &congruent));
-    *bysymmetry = *is = (PetscBool)(set && symmetric && A->symmetry_eternal && congruent);
+    *bysymmetry = *is = (PetscBool)(AIJTCUIsSymmetricForEver(A) && congruent);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -68,30 +68,39 @@ static PetscErrorCode AIJTCUMultHasTranspose(Mat A, AIJTCUPlan *plan, PetscBool 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* op(A). With real scalars the last two are the same */
+typedef enum {
+  AIJTCU_OP_NONE,
+  AIJTCU_OP_TRANSPOSE,
+  AIJTCU_OP_HERMITIAN
+} AIJTCUMultOp;
+
 /* How a kernel of ours multiplies, if one can */
-static PetscErrorCode AIJTCUMultOrder(Mat A, AIJTCUPlan *plan, PetscBool transposed, Vec x, Vec y, Vec z, AIJTCUWorkOrder *order)
+static PetscErrorCode AIJTCUMultOrder(Mat A, AIJTCUPlan *plan, AIJTCUMultOp op, Vec x, Vec y, Vec z, AIJTCUWorkOrder *order)
 {
   const SpmmUpdate    update = y ? SPMM_ADD : SPMM_ASSIGN;
-  const AIJTCUAsk     ask    = {.op = SPMM_OP_VECTOR, .N = 1, .update = update, .path = MAT_AIJTCU_PATH_CSR, .transposed = transposed};
+  AIJTCUAsk           ask    = {.op = SPMM_OP_VECTOR, .N = 1, .update = update, .path = MAT_AIJTCU_PATH_CSR};
   const MatAIJTCUMult mult   = AIJTCUGetOptions(plan)->mult;
   const Vec           all[3] = {x, y, z};
   PetscBool           usable;
 
   PetscFunctionBegin;
-  order->kernel = NULL;
+  order->kernel  = NULL;
+  ask.transposed = (PetscBool)(op != AIJTCU_OP_NONE);
+  ask.conjugated = (PetscBool)(AIJTCU_PARTS > 1 && op == AIJTCU_OP_HERMITIAN);
   PetscCall(AIJTCUOnDevice(A, plan, &usable));
-  if ((AIJTCU_PARTS > 1 && transposed) || mult == MAT_AIJTCU_MULT_CUSPARSE || plan->id.kind != AIJTCU_KIND_SEQ || !A->assembled) usable = PETSC_FALSE;
+  if (mult == MAT_AIJTCU_MULT_CUSPARSE || plan->id.kind != AIJTCU_KIND_SEQ || !A->assembled) usable = PETSC_FALSE;
   for (int i = 0; i < 3 && usable; i++) {
     if (all[i]) PetscCall(PetscObjectTypeCompareAny((PetscObject)all[i], &usable, VECSEQCUDA, VECMPICUDA, ""));
   }
-  if (usable && transposed) PetscCall(AIJTCUMultHasTranspose(A, plan, &usable));
+  if (usable && ask.transposed) PetscCall(AIJTCUMultHasTranspose(A, plan, &usable));
   if (usable) PetscCall(AIJTCUPlanOrder(A, plan, &ask, order));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif
 
 /* z = op(A) x, or z = y + op(A) x if there is a y, by a kernel of ours. done says whether it was */
-static PetscErrorCode AIJTCUMultOwn(Mat A, PetscBool transposed, Vec x, Vec y, Vec z, PetscBool *done)
+static PetscErrorCode AIJTCUMultOwn(Mat A, AIJTCUMultOp op, Vec x, Vec y, Vec z, PetscBool *done)
 {
   PetscFunctionBegin;
   *done = PETSC_FALSE;
@@ -102,7 +111,7 @@ static PetscErrorCode AIJTCUMultOwn(Mat A, PetscBool transposed, Vec x, Vec y, V
 
   PetscCall(AIJTCUGetPlan(A, &plan));
   if (plan->id.kind == AIJTCU_KIND_SEQ) AIJTCUDeviceForgetValues(A, plan); /* the parent may bring values, too */
-  PetscCall(AIJTCUMultOrder(A, plan, transposed, x, y, z, &order));
+  PetscCall(AIJTCUMultOrder(A, plan, op, x, y, z, &order));
   *done = (PetscBool)(order.kernel != NULL);
   if (*done) {
     PetscCall(AIJTCUMultRun(A, plan, &order, x, y, z, &err));
@@ -111,10 +120,10 @@ static PetscErrorCode AIJTCUMultOwn(Mat A, PetscBool transposed, Vec x, Vec y, V
   }
   if (*done) AIJTCUCount(plan, mult);
   else if (plan->id.kind == AIJTCU_KIND_SEQ) AIJTCUCount(plan, mult_parent); /* a parallel one multiplies its blocks */
-  if (*done) PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)plan->vector.plan.nnz - (y ? 0 : (PetscLogDouble)(transposed ? plan->transpose.matrix.plan.nonempty : plan->vector.plan.nonempty))));
+  if (*done) PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)plan->vector.plan.nnz - (y ? 0 : (PetscLogDouble)(op == AIJTCU_OP_NONE ? plan->vector.plan.nonempty : plan->transpose.matrix.plan.nonempty))));
 #else
   (void)A;
-  (void)transposed;
+  (void)op;
   (void)x;
   (void)y;
   (void)z;
@@ -152,7 +161,7 @@ static PetscErrorCode AIJTCUMultOnDevice(Mat A, const Vec v[])
   PetscBool done;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUMultOwn(A, PETSC_FALSE, v[0], NULL, v[1], &done));
+  PetscCall(AIJTCUMultOwn(A, AIJTCU_OP_NONE, v[0], NULL, v[1], &done));
   if (!done) AIJTCUCallParentOp(A, mult, A, v[0], v[1]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -162,7 +171,7 @@ static PetscErrorCode AIJTCUMultAddOnDevice(Mat A, const Vec v[])
   PetscBool done;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUMultOwn(A, PETSC_FALSE, v[0], v[1], v[2], &done));
+  PetscCall(AIJTCUMultOwn(A, AIJTCU_OP_NONE, v[0], v[1], v[2], &done));
   if (!done) AIJTCUCallParentOp(A, multadd, A, v[0], v[1], v[2]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -208,10 +217,10 @@ PetscErrorCode MatMultDiagonalBlock_AIJTCU(Mat A, Vec x, Vec y)
 }
 
 /*
-   Whether A is its own transpose, and our kernels are not to be avoided. Only what is eternal is believed: other flags
-   outlive MatAXPY(), MatZeroRows() and arrays, and those of a block outlive MatDiagonalScale() of the whole matrix
+   Whether A is op(A), for ever, and our kernels are not to be avoided. A block's flags are not believed: they outlive
+   MatDiagonalScale() of the whole matrix
 */
-static PetscErrorCode AIJTCUIsOwnTranspose(Mat A, PetscBool3 known, PetscBool *is)
+static PetscErrorCode AIJTCUIsOwnTranspose(Mat A, AIJTCUMultOp op, PetscBool *is)
 {
   AIJTCUPlan *plan;
   PetscBool   congruent;
@@ -219,7 +228,7 @@ static PetscErrorCode AIJTCUIsOwnTranspose(Mat A, PetscBool3 known, PetscBool *i
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCall(AIJTCUOnDevice(A, plan, is));
-  *is = (PetscBool)(*is && known == PETSC_BOOL3_TRUE && A->symmetry_eternal && !plan->id.owner && AIJTCUGetOptions(plan)->mult != MAT_AIJTCU_MULT_CUSPARSE);
+  *is = (PetscBool)(*is && (op == AIJTCU_OP_HERMITIAN ? AIJTCUIsHermitianForEver(A) : AIJTCUIsSymmetricForEver(A)) && !plan->id.owner && AIJTCUGetOptions(plan)->mult != MAT_AIJTCU_MULT_CUSPARSE);
   if (*is) {
     PetscCall(MatHasCongruentLayouts(A, &congruent));
     *is = congruent;
@@ -227,14 +236,14 @@ static PetscErrorCode AIJTCUIsOwnTranspose(Mat A, PetscBool3 known, PetscBool *i
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* y = op(A) x, and z = y + op(A) x, for a transpose. known says whether op(A) is A */
-#define MULT(op, name, known) \
+/* y = op(A) x, and z = y + op(A) x, for a transpose */
+#define MULT(op, name, which) \
   static PetscErrorCode name##_OnDevice(Mat A, const Vec v[]) \
   { \
     PetscBool done; \
 \
     PetscFunctionBegin; \
-    PetscCall(AIJTCUMultOwn(A, PETSC_TRUE, v[0], NULL, v[1], &done)); \
+    PetscCall(AIJTCUMultOwn(A, which, v[0], NULL, v[1], &done)); \
     if (!done) AIJTCUCallParentOp(A, op, A, v[0], v[1]); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   } \
@@ -244,7 +253,7 @@ static PetscErrorCode AIJTCUIsOwnTranspose(Mat A, PetscBool3 known, PetscBool *i
     PetscBool own; \
 \
     PetscFunctionBegin; \
-    PetscCall(AIJTCUIsOwnTranspose(A, known, &own)); \
+    PetscCall(AIJTCUIsOwnTranspose(A, which, &own)); \
     if (own) PetscCall(MatMult_AIJTCU(A, x, y)); \
     else { \
       PetscCall(AIJTCUMultBlocks(A)); \
@@ -252,13 +261,13 @@ static PetscErrorCode AIJTCUIsOwnTranspose(Mat A, PetscBool3 known, PetscBool *i
     } \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
-#define MULTADD(op, name, known) \
+#define MULTADD(op, name, which) \
   static PetscErrorCode name##_OnDevice(Mat A, const Vec v[]) \
   { \
     PetscBool done; \
 \
     PetscFunctionBegin; \
-    PetscCall(AIJTCUMultOwn(A, PETSC_TRUE, v[0], v[1], v[2], &done)); \
+    PetscCall(AIJTCUMultOwn(A, which, v[0], v[1], v[2], &done)); \
     if (!done) { \
       AIJTCUPlan *plan; \
 \
@@ -273,7 +282,7 @@ static PetscErrorCode AIJTCUIsOwnTranspose(Mat A, PetscBool3 known, PetscBool *i
     PetscBool own; \
 \
     PetscFunctionBegin; \
-    PetscCall(AIJTCUIsOwnTranspose(A, known, &own)); \
+    PetscCall(AIJTCUIsOwnTranspose(A, which, &own)); \
     if (own) PetscCall(MatMultAdd_AIJTCU(A, x, y, z)); \
     else { \
       PetscCall(AIJTCUMultBlocks(A)); \
@@ -293,15 +302,13 @@ static PetscErrorCode AIJTCUIsOwnTranspose(Mat A, PetscBool3 known, PetscBool *i
    Needed: 3.24 to 3.26. Gone when these lines work: cuSPARSE prints its error, so no test asks. Ours: mult.c.
 */
 #if PetscDefined(USE_COMPLEX)
-  #define HERMITIAN     A->hermitian
   #define HERMITIAN_OP  multhermitiantranspose
   #define HERMITIAN_ADD multhermitiantransposeadd
 #else
-  #define HERMITIAN     A->symmetric
   #define HERMITIAN_OP  multtranspose
   #define HERMITIAN_ADD multtransposeadd
 #endif
-MULT(multtranspose, MatMultTranspose_AIJTCU, A->symmetric)
-MULT(HERMITIAN_OP, MatMultHermitianTranspose_AIJTCU, HERMITIAN)
-MULTADD(multtransposeadd, MatMultTransposeAdd_AIJTCU, A->symmetric)
-MULTADD(HERMITIAN_ADD, MatMultHermitianTransposeAdd_AIJTCU, HERMITIAN)
+MULT(multtranspose, MatMultTranspose_AIJTCU, AIJTCU_OP_TRANSPOSE)
+MULT(HERMITIAN_OP, MatMultHermitianTranspose_AIJTCU, AIJTCU_OP_HERMITIAN)
+MULTADD(multtransposeadd, MatMultTransposeAdd_AIJTCU, AIJTCU_OP_TRANSPOSE)
+MULTADD(HERMITIAN_ADD, MatMultHermitianTransposeAdd_AIJTCU, AIJTCU_OP_HERMITIAN)

@@ -189,6 +189,8 @@ PetscErrorCode MatSampledMatTransposeMult(Mat S, Mat X, Mat Y, PetscBool scale, 
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Sampled, S, X, Y, *C));
 #if AIJTCU_HAVE_DEVICE_REAL
   PetscCall(AIJTCUSampledOnDevice(S, X, Y, scale, *C, &done));
+#else
+  if (AIJTCU_HAVE_DEVICE) PetscCall(PetscInfo(S, "aijtcu: a sampled product is made on the host: our kernels have real scalars\n"));
 #endif
   if (!done) PetscCall(AIJTCUSampledOnHost(S, X, Y, scale, *C));
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_Sampled, S, X, Y, *C));

@@ -352,7 +352,7 @@ PetscErrorCode AIJTCUSetUpSparse(Mat C, PetscErrorCode (*parent)(Mat))
     C->ops->productsymbolic = symbolic;
   }
 #else
-  (void)C;
+  if (AIJTCU_HAVE_DEVICE) PetscCall(PetscInfo(C, "aijtcu: a product of sparse matrices is the parent's: our kernels have real scalars\n"));
   (void)parent;
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -20,6 +20,7 @@ static PetscErrorCode MatScale_AIJTCU(Mat A, PetscScalar a)
 {
   PetscFunctionBegin;
   AIJTCUCallParentOp(A, scale, A, a);
+  AIJTCUScaleHermitian(A, a);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -571,7 +572,7 @@ static const AIJTCUOp ops[] = {
   AIJTCU_OP(eliminatezeros, MatEliminateZeros_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
   AIJTCU_OP(getblockdiagonal, AIJTCUGetBlockDiagonal, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_ADDED),
   AIJTCU_OP(getvblockdiagonal, AIJTCUGetVBlockDiagonal, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_ADDED),
-  AIJTCU_OP(scale, MatScale_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ),
+  AIJTCU_OP(scale, MatScale_AIJTCU, PetscDefined(USE_COMPLEX) ? AIJTCU_FOR_OWN : AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ),
   AIJTCU_OP(axpy, MatAXPY_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
   AIJTCU_OP(zeroentries, MatZeroEntries_AIJTCU, AIJTCU_FOR_DEVICE),
   AIJTCU_OP(assemblyend, MatAssemblyEnd_AIJTCU, AIJTCU_FOR_DEVICE),

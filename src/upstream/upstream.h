@@ -28,6 +28,9 @@ PETSC_INTERN PetscErrorCode AIJTCUILUFactorInPlace(Mat, IS, IS, const MatFactorI
 PETSC_INTERN PetscErrorCode AIJTCUSubMatricesFilled(PetscInt, Mat[]);
 PETSC_INTERN PetscErrorCode AIJTCUConvertNew(Mat, Mat *);
 
+/* hermitianscale.c */
+PETSC_INTERN void AIJTCUScaleHermitian(Mat, PetscScalar);
+
 /* storedvalues.c */
 PETSC_INTERN PetscErrorCode AIJTCUStoredValuesFit(Mat, PetscBool);
 

@@ -1,5 +1,5 @@
 static char help[] = "All products of a MATAIJTCU with complex scalars beside those of MATAIJ on the host, after each change of its values.\n\
-Prints on error only. -m, -n, -widths, -dense_type, -expect (tcu|csr): the path that products with blocks take.\n\n";
+Prints on error only. -m, -n, -widths, -uneven, -dense_type, -expect (tcu|csr): the path that products with blocks take.\n\n";
 
 #include "arrays.h"
 #include "bits.h"
@@ -24,13 +24,16 @@ static PetscScalar Entry(Kind kind, PetscInt i, PetscInt j, PetscInt seed)
   return i < j ? PetscConj(below) : (PetscScalar)PetscRealPart(below);
 }
 
+/* Whether a few rows have far more entries than the others */
+static PetscBool uneven = PETSC_FALSE;
+
 /* The pattern is symmetric: near neighbours and some far away. Some rows have no entries */
 static PetscBool IsThere(PetscInt i, PetscInt j)
 {
   const PetscInt low = PetscMin(i, j), high = PetscMax(i, j);
 
   if (i % 37 == 5 || j % 37 == 5) return PETSC_FALSE;
-  return (PetscBool)(high - low <= 3 || Hash(low, high, 3) % 29 == 0);
+  return (PetscBool)((uneven ? i == j || low % 23 == 4 : high - low <= 3) || Hash(low, high, 3) % 29 == 0);
 }
 
 static PetscErrorCode SetValues(Mat A, Kind kind, PetscInt seed)
@@ -222,8 +225,8 @@ static PetscErrorCode TestVec(Mat A, Mat R, PetscErrorCode (*mult)(Mat, Vec, Vec
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether to try what needs a kernel of PETSc's on a device */
-static PetscBool kernels = PETSC_TRUE;
+/* Whether to try what needs a kernel of PETSc's on a device, and products with one vector */
+static PetscBool kernels = PETSC_TRUE, vectors = PETSC_TRUE;
 
 static PetscErrorCode TestAll(Mat A, Mat R, PetscInt nwidths, const PetscInt widths[], MatType type, const char then[])
 {
@@ -232,7 +235,7 @@ static PetscErrorCode TestAll(Mat A, Mat R, PetscInt nwidths, const PetscInt wid
     PetscCall(TestBlocks(A, R, PETSC_FALSE, widths[i], PETSC_FALSE, type, then));
     PetscCall(TestBlocks(A, R, PETSC_TRUE, widths[i], PETSC_FALSE, type, then));
   }
-  if (!kernels) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!vectors) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(TestVec(A, R, MatMult, MatMultAdd, PETSC_FALSE, "MatMult()", then));
   PetscCall(TestVec(A, R, MatMultTranspose, MatMultTransposeAdd, PETSC_TRUE, "MatMultTranspose()", then));
   PetscCall(TestVec(A, R, MatMultHermitianTranspose, MatMultHermitianTransposeAdd, PETSC_TRUE, "MatMultHermitianTranspose()", then));
@@ -323,7 +326,10 @@ static PetscErrorCode TestChanges(PetscInt m, PetscInt n, PetscInt nwidths, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A matrix that is said to be eternally symmetric or Hermitian */
+/*
+   A matrix that is said to be eternally symmetric or Hermitian. The second is not Hermitian any more when it was scaled.
+   It is said to be positive definite, too, by which PETSc takes it for symmetric
+*/
 static PetscErrorCode TestKind(Kind kind, PetscInt m, PetscInt nwidths, const PetscInt widths[], MatType type)
 {
   Mat A, R;
@@ -337,6 +343,14 @@ static PetscErrorCode TestKind(Kind kind, PetscInt m, PetscInt nwidths, const Pe
   PetscCall(MatSetOption(A, MAT_HERMITIAN, (PetscBool)(kind == KIND_HERMITIAN)));
   PetscCall(MatSetOption(A, MAT_SYMMETRY_ETERNAL, PETSC_TRUE));
   PetscCall(TestAll(A, R, nwidths, widths, type, Kinds[kind]));
+  if (kind == KIND_HERMITIAN) {
+    PetscCall(MatScale(A, PetscCMPLX(0.5, 1)));
+    PetscCall(MatScale(R, PetscCMPLX(0.5, 1)));
+    PetscCall(TestAll(A, R, nwidths, widths, type, "Hermitian, scaled"));
+    PetscCall(MatSetOption(A, MAT_SPD, PETSC_TRUE));
+    PetscCall(MatSetOption(A, MAT_SPD_ETERNAL, PETSC_TRUE));
+    PetscCall(TestBlocks(A, R, PETSC_TRUE, widths[nwidths - 1], PETSC_FALSE, type, "said to be positive definite"));
+  }
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&R));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -358,6 +372,9 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsIntArray("-widths", "Numbers of dense columns", NULL, widths, &nwidths, &set));
   if (!set) nwidths = 3;
   PetscCall(PetscOptionsBool("-kernels", "Try what needs kernels of PETSc's on a device", NULL, kernels, &kernels, NULL));
+  vectors = kernels;
+  PetscCall(PetscOptionsBool("-vectors", "Try products with one vector", NULL, vectors, &vectors, NULL));
+  PetscCall(PetscOptionsBool("-uneven", "A few rows have far more entries than the others", NULL, uneven, &uneven, NULL));
   PetscCall(PetscOptionsString("-dense_type", "Type of the dense matrices", NULL, type, type, sizeof(type), NULL));
   PetscCall(PetscOptionsEnum("-expect", "Path that must be taken", NULL, MatAIJTCUPaths, (PetscEnum)expect, (PetscEnum *)&expect, NULL));
   PetscOptionsEnd();
@@ -392,6 +409,11 @@ int main(int argc, char **argv)
       suffix: cuda
       requires: cuda
       args: -dense_type densecuda -mat_aijtcu_path {{tcu csr}} -widths 1,4,17,64
+
+    test:
+      suffix: cuda_vector
+      requires: cuda
+      args: -dense_type densecuda -mat_aijtcu_mult {{auto csr csr16}} -uneven {{0 1}} -widths 3
 
     test:
       suffix: cuda_host

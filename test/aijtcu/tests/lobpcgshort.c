@@ -182,7 +182,7 @@ int main(int argc, char **args)
 /*TEST
 
   build:
-    requires: double !complex
+    requires: double
 
   testset:
     output_file: output/empty.out

@@ -302,7 +302,7 @@ int main(int argc, char **args)
 /*TEST
 
   build:
-    requires: double !complex
+    requires: double
 
   test:
     nsize: {{1 2}}

@@ -46,21 +46,26 @@ static PetscBool Has(const Case *c, PetscInt i, PetscInt j)
   }
 }
 
-static PetscReal Value(const Case *c, PetscInt i, PetscInt j)
+/* Real numbers, or complex ones. The nodes' are symmetric */
+static PetscScalar Value(const Case *c, PetscInt i, PetscInt j)
 {
-  return c->scale * (c->pattern == NODES ? 1 / (PetscReal)(1 + PetscAbsInt(i - j)) : (PetscReal)((i * 31 + j * 17) % 23 - 11) / 8);
+  const PetscReal x = c->scale * (c->pattern == NODES ? 1 / (PetscReal)(1 + PetscAbsInt(i - j)) : (PetscReal)((i * 31 + j * 17) % 23 - 11) / 8);
+
+  return PetscCMPLX(x, PetscDefined(USE_COMPLEX) ? (PetscReal)0.375 * c->scale - x / 2 : 0);
 }
 
-static PetscReal X(const Case *c, PetscInt j)
+static PetscScalar X(const Case *c, PetscInt j)
 {
-  if (c->special && j == 40) return (PetscReal)NAN;
-  if (c->special && j == 77) return (PetscScalar)INFINITY;
-  return (PetscReal)((j * 37 + 11) % 101 - 50) / 64;
+  const PetscReal im = PetscDefined(USE_COMPLEX) ? (PetscReal)((j * 53 + 7) % 97 - 48) / 64 : 0;
+
+  if (c->special && j == 40) return PetscCMPLX((PetscReal)NAN, im);
+  if (c->special && j == 77) return PetscCMPLX((PetscReal)INFINITY, im);
+  return PetscCMPLX((PetscReal)((j * 37 + 11) % 101 - 50) / 64, im);
 }
 
-static PetscReal Y(PetscInt i)
+static PetscScalar Y(PetscInt i)
 {
-  return (PetscReal)((i * 29 + 3) % 83 - 41) / 32;
+  return PetscCMPLX((PetscReal)((i * 29 + 3) % 83 - 41) / 32, PetscDefined(USE_COMPLEX) ? (PetscReal)(i % 7 - 3) / 4 : 0);
 }
 
 static PetscErrorCode FillMat(Mat A, const Case *c)
@@ -71,7 +76,7 @@ static PetscErrorCode FillMat(Mat A, const Case *c)
   PetscCall(MatGetOwnershipRange(A, &begin, &end));
   for (PetscInt i = begin; i < end; i++) {
     for (PetscInt j = 0; j < c->cols; j++) {
-      if (Has(c, i, j)) PetscCall(MatSetValue(A, i, j, (PetscScalar)Value(c, i, j), INSERT_VALUES));
+      if (Has(c, i, j)) PetscCall(MatSetValue(A, i, j, Value(c, i, j), INSERT_VALUES));
     }
   }
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
@@ -86,16 +91,32 @@ static PetscErrorCode FillVec(Vec v, const Case *c, PetscBool is_x)
 
   PetscFunctionBegin;
   PetscCall(VecGetOwnershipRange(v, &begin, &end));
-  for (PetscInt i = begin; i < end; i++) PetscCall(VecSetValue(v, i, (PetscScalar)(is_x ? X(c, i) : Y(i)), INSERT_VALUES));
+  for (PetscInt i = begin; i < end; i++) PetscCall(VecSetValue(v, i, is_x ? X(c, i) : Y(i), INSERT_VALUES));
   PetscCall(VecAssemblyBegin(v));
   PetscCall(VecAssemblyEnd(v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Check z = A x, or with the transpose, and with y added */
-static PetscErrorCode Check(const Case *c, Vec z, PetscBool transposed, PetscBool adds, const char what[])
+/*
+   Whether a part of a number is what it should be. A complex product is that of four multiplications: where C makes Inf
+   of two parts that are NaN, kernels have NaN
+*/
+static PetscBool IsPart(PetscReal found, long double sum, long double size)
 {
-  const PetscInt     others = transposed ? c->rows : c->cols;
+  if (PetscDefined(USE_COMPLEX) && !isfinite(sum)) return PetscIsInfOrNanReal(found);
+  return isnan(sum) ? PetscIsNanReal(found) : isinf(sum) ? (PetscBool)(found == (PetscReal)sum) : (PetscBool)(fabsl(found - sum) <= 20 * PETSC_MACHINE_EPSILON * size);
+}
+
+typedef enum {
+  PLAIN,
+  TRANSPOSED,
+  HERMITIAN
+} Op;
+
+/* Check z = op(A) x, or with y added */
+static PetscErrorCode Check(const Case *c, Vec z, Op op, PetscBool adds, const char what[])
+{
+  const PetscInt     others = op == PLAIN ? c->cols : c->rows;
   const PetscScalar *array;
   PetscInt           begin, end, wrong = 0;
 
@@ -103,18 +124,20 @@ static PetscErrorCode Check(const Case *c, Vec z, PetscBool transposed, PetscBoo
   PetscCall(VecGetOwnershipRange(z, &begin, &end));
   PetscCall(VecGetArrayRead(z, &array));
   for (PetscInt i = begin; i < end; i++) {
-    const PetscReal found = PetscRealPart(array[i - begin]);
-    long double     sum = adds ? Y(i) : 0, size = fabsl(sum);
+    long double re = adds ? PetscRealPart(Y(i)) : 0, im = adds ? PetscImaginaryPart(Y(i)) : 0, size = fabsl(re) + fabsl(im);
 
     for (PetscInt k = 0; k < others; k++) {
-      if (transposed ? Has(c, k, i) : Has(c, i, k)) {
-        const long double term = (long double)(transposed ? Value(c, k, i) : Value(c, i, k)) * X(c, k);
+      if (op == PLAIN ? Has(c, i, k) : Has(c, k, i)) {
+        const PetscScalar value = op == PLAIN ? Value(c, i, k) : op == TRANSPOSED ? Value(c, k, i) : PetscConj(Value(c, k, i)), x = X(c, k);
+        const long double a = PetscRealPart(value), b = PetscImaginaryPart(value), u = PetscRealPart(x), v = PetscImaginaryPart(x);
 
-        sum += term;
-        size += fabsl(term);
+        re += a * u;
+        if (PetscDefined(USE_COMPLEX)) re -= b * v;
+        if (PetscDefined(USE_COMPLEX)) im += a * v + b * u;
+        size += (fabsl(a) + fabsl(b)) * (fabsl(u) + fabsl(v));
       }
     }
-    if (isnan(sum) ? !PetscIsNanReal(found) : isinf(sum) ? found != (PetscReal)sum : !(fabsl(found - sum) <= 20 * PETSC_MACHINE_EPSILON * size)) wrong++;
+    if (!IsPart(PetscRealPart(array[i - begin]), re, size) || !IsPart(PetscImaginaryPart(array[i - begin]), im, size)) wrong++;
   }
   PetscCall(VecRestoreArrayRead(z, &array));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &wrong, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
@@ -147,12 +170,12 @@ static PetscErrorCode TestProducts(Mat A, const Case *c, PetscBool host)
   PetscCall(FillVec(y, c, PETSC_FALSE));
   PetscCall(VecDuplicate(y, &z));
   PetscCall(MatMult(A, x, z));
-  PetscCall(Check(c, z, PETSC_FALSE, PETSC_FALSE, host ? "MatMult() on the host" : "MatMult()"));
+  PetscCall(Check(c, z, PLAIN, PETSC_FALSE, host ? "MatMult() on the host" : "MatMult()"));
   PetscCall(VecSet(z, (PetscScalar)NAN)); /* must not be read */
   PetscCall(MatMultAdd(A, x, y, z));
-  PetscCall(Check(c, z, PETSC_FALSE, PETSC_TRUE, host ? "MatMultAdd() on the host" : "MatMultAdd()"));
+  PetscCall(Check(c, z, PLAIN, PETSC_TRUE, host ? "MatMultAdd() on the host" : "MatMultAdd()"));
   PetscCall(MatMultAdd(A, x, y, y));
-  PetscCall(Check(c, y, PETSC_FALSE, PETSC_TRUE, host ? "MatMultAdd() in place on the host" : "MatMultAdd() in place"));
+  PetscCall(Check(c, y, PLAIN, PETSC_TRUE, host ? "MatMultAdd() in place on the host" : "MatMultAdd() in place"));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
   PetscCall(VecDestroy(&z));
@@ -170,13 +193,13 @@ static PetscErrorCode TestTransposes(Mat A, const Case *c, PetscBool host)
   PetscCall(FillVec(y, c, PETSC_FALSE));
   PetscCall(VecDuplicate(y, &z));
   PetscCall(MatMultTranspose(A, x, z));
-  PetscCall(Check(c, z, PETSC_TRUE, PETSC_FALSE, "MatMultTranspose()"));
+  PetscCall(Check(c, z, TRANSPOSED, PETSC_FALSE, "MatMultTranspose()"));
   PetscCall(MatMultTransposeAdd(A, x, y, z));
-  PetscCall(Check(c, z, PETSC_TRUE, PETSC_TRUE, "MatMultTransposeAdd()"));
+  PetscCall(Check(c, z, TRANSPOSED, PETSC_TRUE, "MatMultTransposeAdd()"));
   PetscCall(MatMultHermitianTranspose(A, x, z));
-  PetscCall(Check(c, z, PETSC_TRUE, PETSC_FALSE, "MatMultHermitianTranspose()"));
+  PetscCall(Check(c, z, HERMITIAN, PETSC_FALSE, "MatMultHermitianTranspose()"));
   PetscCall(MatMultHermitianTransposeAdd(A, x, y, y));
-  PetscCall(Check(c, y, PETSC_TRUE, PETSC_TRUE, "MatMultHermitianTransposeAdd() in place"));
+  PetscCall(Check(c, y, HERMITIAN, PETSC_TRUE, "MatMultHermitianTransposeAdd() in place"));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
   PetscCall(VecDestroy(&z));
@@ -212,7 +235,7 @@ static PetscErrorCode TestColumn(Mat A, const Case *c, PetscBool host, PetscInt 
   PetscCall(FillVec(x, c, PETSC_TRUE));
   PetscCall(MatMult(A, x, y));
   PetscCall(MatDenseGetColumnVecRead(C, 0, &column));
-  PetscCall(Check(c, column, PETSC_FALSE, PETSC_FALSE, host ? "MatMatMult() with one column of the host" : "MatMatMult() with one column"));
+  PetscCall(Check(c, column, PLAIN, PETSC_FALSE, host ? "MatMatMult() with one column of the host" : "MatMatMult() with one column"));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)x, &cuda, VECSEQCUDA, VECMPICUDA, ""));
   if (cuda && size == 1 && !c->special) PetscCall(VecEqual(y, column, &same));
   PetscCall(MatDenseRestoreColumnVecRead(C, 0, &column));
@@ -321,7 +344,7 @@ static PetscErrorCode TestBits(const Case *given)
   PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
   PetscCall(FillMat(A, &c));
   PetscCall(TestSwitch(A, &c, x, y));
-  PetscCall(Check(&c, y, PETSC_FALSE, PETSC_FALSE, "MatMult() with a new pattern"));
+  PetscCall(Check(&c, y, PLAIN, PETSC_FALSE, "MatMult() with a new pattern"));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
   PetscCall(VecDestroy(&z));

@@ -298,6 +298,23 @@ static PetscErrorCode Transpose(void)
 }
 
 /* The transpose of a matrix of the device. The result held other numbers before */
+#if PetscDefined(USE_COMPLEX)
+static PetscErrorCode HermitianScale(void)
+{
+  Mat       A;
+  PetscBool known, is;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJ, 0, &A));
+  PetscCall(MatSetOption(A, MAT_HERMITIAN, PETSC_TRUE));
+  PetscCall(MatScale(A, PETSC_i));
+  PetscCall(MatIsHermitianKnown(A, &known, &is));
+  PetscCall(Repaired((PetscBool)!(known && is), "MatScale() of a Hermitian matrix"));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
 static PetscErrorCode MultTranspose(void)
 {
   Mat       A, R;
@@ -443,6 +460,9 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-device", &device, NULL));
   if (!device) {
     PetscCall(HeaderMerge());
+#if PetscDefined(USE_COMPLEX)
+    PetscCall(HermitianScale());
+#endif
     if (size > 1) PetscCall(LateType());
     if (size > 1) PetscCall(StateOfAXPY());
   } else if (size == 1) {
