@@ -9,7 +9,7 @@ make              build the library (1 to 3 minutes on two cores, after that wha
 make programs     build all programs of examples: build/<name>/bin
 make example      solve an eigenproblem (examples/vibration) with the type aijtcu, and draw its first modes
 make test         run all tests (6 minutes on two cores)
-make test-headers compile against the headers of other PETScs: complex, 64-bit indices, single, without a GPU, 3.24, 3.25 (1 to 3 minutes)
+make test-headers compile against the headers of other PETScs: complex, in both precisions, 64-bit indices, single, without a GPU, 3.24, 3.25 (1 to 3 minutes)
 make test-matrix  build those PETScs, and one with debug checks, and run all tests with each (8 to 25 minutes for each that is not built yet)
 make test-architectures  compile the kernels for other GPUs than the one here: ARCHITECTURES='80 86 89 90 100 120', PRECISIONS='double single'
                   (5 minutes on two cores)
@@ -41,7 +41,7 @@ PETSC_DIR, PETSC_ARCH, SLEPC_DIR   installed PETSc and SLEPc (3.24 to 3.26) to u
                                    in 6 to 25 minutes on two cores
 PETSC_DIR=pkg-config               use those that pkg-config knows; it looks in PKG_CONFIG_PATH, too
 PETSC_VERSION=3.24|3.25|3.26       the release that is built (3.26)
-SCALAR=double|single|complex       precision, or complex scalars, which are double (double)
+SCALAR=double|single|complex|complex-single  precision, and whether scalars are complex (double)
 DEBUG=1                            with PETSc's debug checks
 INDEX=32|64                        bits of PetscInt (32)
 CUDA_ARCH=90                       compute capability to build for, none to build without CUDA (that of the GPU here, else 90)
@@ -88,7 +88,7 @@ $(if $(NAME),,$(error the set-up failed, see above))
 BUILD := $(CURDIR)/build/$(NAME)
 # What is compiled for a GPU knows no PETSc, and complex scalars have the kernels of real ones: they share the objects.
 # Arithmetic with blocks has complex numbers
-CUDA_BUILD := $(if $(PETSC_DIR),$(BUILD),$(CURDIR)/build/$(subst complex,double,$(NAME)))
+CUDA_BUILD := $(if $(PETSC_DIR),$(BUILD),$(CURDIR)/build/$(subst complex,double,$(subst complex-single,single,$(NAME))))
 
 # config.mk, and PETSc with it, is brought up to date before anything else. If it changed, make starts again
 $(BUILD)/config.mk: FORCE
