@@ -54,6 +54,12 @@ HrpbError ComplexTakeDevice(int64_t nnz, const HrpbInt *map, const HrpbScalar *v
 */
 const SpmmKernel *ComplexVectorKernel(const VectorPlan *, bool conjugate);
 
+/*
+   A kernel for such products with blocks that reads the complex matrix, with the schedule of the real one: its arrays
+   are those of the complex matrix, nrows, ncols and the operands those of the real one. NULL where there is none
+*/
+const SpmmKernel *ComplexCsrKernel(const CsrSchedule *, const SpmmOperands *);
+
 /* The transpose for these kernels, with complex values: see VectorTransposeDevice() */
 HrpbError ComplexTransposeDevice(const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, const VectorPlan *, VectorTranspose *);
 HrpbError ComplexTransposeValuesDevice(int64_t first, const HrpbScalar *values, HrpbStream stream, const VectorTranspose *);

@@ -320,12 +320,18 @@ static void AIJTCUPlanMatrix(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *d, c
   } else if (vector) {
     m->vector   = &plan->vector.plan;
     order->need = AIJTCU_CSR_ITSELF;
-  } else if (!d->kernel->host) {
-    m->csr          = &plan->csr.schedule;
-    plan->real.kept = PETSC_TRUE;
-  }
+  } else if (!d->kernel->host) m->csr = &plan->csr.schedule;
 #if AIJTCU_HAVE_DEVICE
   if (AIJTCU_PARTS > 1 && vector) order->kernel = ComplexVectorKernel(m->vector, ask->conjugated);
+  else if (AIJTCU_PARTS > 1 && m->csr) {
+    const SpmmKernel *kernel = d->kernel->op == SPMM_OP_PRODUCT ? ComplexCsrKernel(m->csr, &order->operands) : NULL;
+
+    if (kernel) {
+      order->kernel = kernel;
+      order->need   = AIJTCU_CSR_ITSELF;
+      AIJTCURealSpare(plan);
+    } else plan->real.kept = PETSC_TRUE;
+  }
 #endif
 }
 

@@ -15,5 +15,6 @@
 
 void AIJTCUScaleHermitian(Mat A, PetscScalar a)
 {
+  (void)a; /* of real scalars */
   if (PetscImaginaryPart(a) != 0 && A->hermitian == PETSC_BOOL3_TRUE) A->hermitian = PETSC_BOOL3_UNKNOWN;
 }

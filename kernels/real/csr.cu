@@ -1,0 +1,153 @@
+/*
+   CSR of complex numbers times a block, without the real matrix: it has 48 bytes for each entry in double precision,
+   and the complex one has 20.
+
+   As in csr/copy.cu there is a row-major copy of B, of real rows: the real parts of a row, and behind them the
+   imaginary ones. A group of lanes has a row of A. Each lane has a few columns of both parts, and adds the entries one
+   after the other, as MATAIJ does. So a sum that is not finite need not be made again, and its bits do not depend on
+   how many columns there are. Rows are not cut: what has longer ones is multiplied as the real matrix.
+*/
+#include "real.h"
+#include "../common/launch.cuh"
+#include "../common/rowmajor.cuh"
+#include "../vector/vector.cuh"
+
+enum {
+  THREADS = 128,
+  WIDTH   = 16 / sizeof(HrpbScalar) /* columns of a lane's vector */
+};
+
+namespace {
+struct CsrPairsArgs {
+  const HrpbInt    *rowptr, *colidx;
+  const VectorPair *values;
+  const HrpbScalar *R, *C0; /* C0 is NULL where nothing is added */
+  HrpbScalar       *C;
+  int64_t           ldc, ldc0;
+  int32_t           nrows, ldr, N; /* rows of complex numbers */
+};
+
+struct alignas(16) Columns {
+  HrpbScalar x[WIDTH];
+};
+} // namespace
+
+static __device__ __forceinline__ Columns ReadColumns(const HrpbScalar *p)
+{
+  return *(const Columns *)p;
+}
+
+/*
+   G  lanes of a group
+   K  vectors of a lane
+   U  entries that are on their way together: the second number of the bounds leaves them registers. Beyond the last one
+      it is read again, and not added
+*/
+template <int G, int K, int U> static __global__ void __launch_bounds__(THREADS, K == 1 ? 8 : 6) CsrPairs(const __grid_constant__ CsrPairsArgs a)
+{
+  const int64_t row  = (int64_t)blockIdx.x * (THREADS / G) + threadIdx.x / G;
+  const int32_t n0   = blockIdx.y * (G * K * WIDTH) + threadIdx.x % G * WIDTH; /* first column; others follow G vectors apart */
+  Columns       re[K] = {}, im[K] = {};
+
+  HrpbWaitForKernelBefore();
+  if (row >= a.nrows || n0 >= a.N) return;
+
+  const HrpbInt     begin = __ldg(a.rowptr + row);
+  const int32_t     length = (int32_t)(__ldg(a.rowptr + row + 1) - begin);
+  const HrpbInt    *colidx = a.colidx + begin;
+  const VectorPair *values = a.values + begin;
+  const HrpbScalar *r      = a.R + n0;
+  const auto        Column = [&](int k) { return n0 + k * G * WIDTH < a.N ? k * G * WIDTH : 0; };
+
+  if (!length && a.C == a.C0) return; /* C is not touched where there are no entries */
+#pragma unroll 1
+  for (int32_t first = 0; first < length; first += U) {
+    VectorPair value[U];
+    Columns    x[U][K], y[U][K];
+
+#pragma unroll
+    for (int u = 0; u < U; u++) {
+      const int32_t     at  = min(first + u, length - 1);
+      const HrpbScalar *row_b = r + 2 * (int64_t)__ldg(colidx + at) * a.ldr;
+
+      value[u] = VectorRead(values + at);
+#pragma unroll
+      for (int k = 0; k < K; k++) {
+        x[u][k] = ReadColumns(row_b + Column(k));
+        y[u][k] = ReadColumns(row_b + a.ldr + Column(k));
+      }
+    }
+#pragma unroll
+    for (int u = 0; u < U; u++) {
+      if (first + u < length) {
+#pragma unroll
+        for (int k = 0; k < K; k++) {
+#pragma unroll
+          for (int w = 0; w < WIDTH; w++) {
+            const VectorPair sum = VectorFma(value[u], VectorPair{x[u][k].x[w], y[u][k].x[w]}, VectorPair{re[k].x[w], im[k].x[w]});
+
+            re[k].x[w] = sum.re;
+            im[k].x[w] = sum.im;
+          }
+        }
+      }
+    }
+  }
+#pragma unroll
+  for (int k = 0; k < K; k++) {
+#pragma unroll
+    for (int w = 0; w < WIDTH; w++) {
+      const int32_t n   = n0 + k * G * WIDTH + w;
+      VectorPair    sum = {re[k].x[w], im[k].x[w]};
+
+      if (n >= a.N) continue;
+      if (a.C0) sum = *(const VectorPair *)(a.C0 + 2 * row + n * a.ldc0) + sum; /* which may be C */
+      *(VectorPair *)(a.C + 2 * row + n * a.ldc) = sum;
+    }
+  }
+}
+
+static int32_t LeadingDimension(int64_t N)
+{
+  return (int32_t)((N + WIDTH - 1) / WIDTH * WIDTH);
+}
+
+static HrpbError WorkBytes(const SpmmMatrix *A, const SpmmOperands *o, size_t *bytes)
+{
+  *bytes = sizeof(HrpbScalar) * (size_t)A->ncols * (size_t)LeadingDimension(o->N);
+  return HRPB_SUCCESS;
+}
+
+static bool Takes(const SpmmFacts *, const HrpbParams *, const SpmmOperands *o, const SpmmDevice *)
+{
+  return o->X.layout == SPMM_COLUMN_MAJOR && o->Y.layout == SPMM_COLUMN_MAJOR && (o->update == SPMM_ASSIGN || (o->update == SPMM_ADD && o->Y0.layout == SPMM_COLUMN_MAJOR));
+}
+
+template <int G, int K, int U> static HrpbError Launch(const CsrPairsArgs &a, cudaStream_t stream)
+{
+  return LaunchAfter(CsrPairs<G, K, U>, dim3(HrpbGrid(a.nrows, THREADS / G), (a.N + G * K * WIDTH - 1) / (G * K * WIDTH)), THREADS, 0, stream, a);
+}
+
+/* nrows, ncols and the operands are those of the real matrix, the arrays of A those of the complex one */
+static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
+{
+  const int32_t N = (int32_t)o->N, ldr = LeadingDimension(N);
+  HrpbScalar   *R = (HrpbScalar *)work;
+  CsrPairsArgs  a = {A->rowptr, A->colidx, (const VectorPair *)A->values, R, o->update == SPMM_ADD ? o->Y0.array : NULL, o->Y.array, o->Y.ld, o->Y0.ld, (int32_t)(A->nrows / 2), ldr, N};
+
+  if (!Takes(NULL, NULL, o, NULL)) return HRPB_ERR_UNSUPPORTED;
+  HrpbCall(RowMajor(o->X.array, o->X.ld, (int32_t)A->ncols, N, R, (int32_t)A->ncols, ldr, stream));
+  if (N <= WIDTH) return Launch<1, 1, 4>(a, stream);
+  if (N <= 2 * WIDTH) return Launch<2, 1, 4>(a, stream);
+  if (N <= 4 * WIDTH) return Launch<4, 1, 4>(a, stream);
+  if (N <= 8 * WIDTH) return Launch<8, 1, 4>(a, stream);
+  return Launch<8, 2, 2>(a, stream);
+}
+
+/* The kernels of the real matrix are what the choice knows. This one stands in for them where it can */
+static const SpmmKernel pairs = {.name = "csr-complex", .what = "CSR of complex numbers times a row-major copy of B", .op = SPMM_OP_PRODUCT, .format = SPMM_CSR, .takes = Takes, .work = WorkBytes, .run = Run};
+
+const SpmmKernel *ComplexCsrKernel(const CsrSchedule *s, const SpmmOperands *o)
+{
+  return s->nparts == 0 && Takes(NULL, NULL, o, NULL) ? &pairs : NULL;
+}
