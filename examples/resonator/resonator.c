@@ -11,8 +11,9 @@ static char help[] = "Sound in a room with lossy air: many loudspeakers at once,
 
 /*
   The pressure p of a source of strength one at s: -Laplace p - k^2 (1 - i loss) p = delta_s, walls do not move. Finite
-  volumes on a grid of cells. The matrix without loss and with the other sign of k^2 is positive definite, and is what the
-  preconditioner is made of, once for all frequencies. The modes are products of cosines, on the grid and in the room: only their numbers differ.
+  volumes on a grid of cells. The matrix without loss and with the other sign of k^2 is positive definite, and is what
+  the preconditioner is made of, once for all frequencies. The modes are products of cosines, on the grid and in the
+  room: only their numbers differ.
 */
 typedef struct {
   PetscInt  n[3], sources, frequencies; /* cells in each direction */

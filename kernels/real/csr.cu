@@ -39,14 +39,14 @@ static __device__ __forceinline__ Columns ReadColumns(const HrpbScalar *p)
 
 /*
    G  lanes of a group
-   K  vectors of a lane
+   K  vectors of a lane, G vectors apart
    U  entries that are on their way together: the second number of the bounds leaves them registers. Beyond the last one
       it is read again, and not added
 */
 template <int G, int K, int U> static __global__ void __launch_bounds__(THREADS, K == 1 ? 8 : 6) CsrPairs(const __grid_constant__ CsrPairsArgs a)
 {
   const int64_t row  = (int64_t)blockIdx.x * (THREADS / G) + threadIdx.x / G;
-  const int32_t n0   = blockIdx.y * (G * K * WIDTH) + threadIdx.x % G * WIDTH; /* first column; others follow G vectors apart */
+  const int32_t n0   = blockIdx.y * (G * K * WIDTH) + threadIdx.x % G * WIDTH; /* first column */
   Columns       re[K] = {}, im[K] = {};
 
   HrpbWaitForKernelBefore();

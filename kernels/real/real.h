@@ -49,8 +49,8 @@ HrpbError ComplexTakeDevice(int64_t nnz, const HrpbInt *map, const HrpbScalar *v
 
 /*
    For one vector the real matrix is too much to read: a kernel for SPMM_OP_VECTOR that reads the complex one, or its
-   conjugate. Its arrays and operands are pairs of scalars, and nrows, ncols, leading dimensions and the VectorPlan count
-   complex numbers. It is not in the table of kernels: nothing chooses between these and others
+   conjugate. Its arrays and operands are pairs of scalars, and nrows, ncols, leading dimensions and the VectorPlan
+   count complex numbers. It is not in the table of kernels: nothing chooses between these and others
 */
 const SpmmKernel *ComplexVectorKernel(const VectorPlan *, bool conjugate);
 

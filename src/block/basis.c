@@ -229,7 +229,10 @@ static PetscErrorCode AIJTCUBasisGemmOnDevice(PetscBool transpose, PetscBLASInt 
 }
   #endif
 
-/* C = A B + beta C, or with the transpose of A, conjugated where numbers are complex. Of A, B and C there are m, n columns, and k rows or columns that are summed over */
+/*
+   C = A B + beta C, or with the transpose of A, conjugated where numbers are complex. Of A, B and C there are m, n
+   columns, and k rows or columns that are summed over
+*/
 static PetscErrorCode AIJTCUBasisGemm(AIJTCUBasis b, PetscBool transpose, const PetscInt mnk[3], const PetscScalar *A, PetscInt lda, const PetscScalar *B, PetscInt ldb, PetscScalar beta, PetscScalar *C, PetscInt ldc)
 {
   const PetscScalar one = 1;

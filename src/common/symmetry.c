@@ -1,5 +1,6 @@
 /*
-   What a matrix promises to be for ever. Only that is believed: other flags outlive MatAXPY(), MatZeroRows() and arrays.
+   What a matrix promises to be for ever. Only that is believed: other flags outlive MatAXPY(), MatZeroRows() and
+   arrays.
 
    With complex scalars MAT_SPD says MAT_SYMMETRIC, too. Programs say MAT_SPD of Hermitian matrices as well, whose
    transpose is another matrix. So there MAT_SYMMETRIC is not believed beside it.

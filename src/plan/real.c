@@ -50,7 +50,7 @@ static void AIJTCUHostFree(AIJTCUHostCSR *csr)
   csr->own_values                   = NULL;
 }
 
-/* The host's arrays of the sequential matrix A. AIJTCUHostCSRRestore() must follow, also where err says why there are none */
+/* The host's arrays of the sequential matrix A. AIJTCUHostCSRRestore() must follow, also where err says why not */
 PetscErrorCode AIJTCUHostCSRGet(Mat A, PetscBool values, AIJTCUHostCSR *csr, HrpbError *err)
 {
   PetscFunctionBegin;

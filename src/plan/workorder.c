@@ -296,7 +296,7 @@ static PetscErrorCode AIJTCUPlanHave(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *a
 static void AIJTCUPlanMatrix(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *d, const AIJTCUAsk *ask, AIJTCUWorkOrder *order)
 {
   const PetscBool        vector = (PetscBool)(d->kernel->op == SPMM_OP_VECTOR), transposed = ask->transposed;
-  const int64_t          parts  = vector ? 1 : AIJTCU_PARTS; /* the real matrix has more than twice the bytes, which take the time */
+  const int64_t          parts  = vector ? 1 : AIJTCU_PARTS; /* the real matrix has more than twice the bytes */
   const AIJTCUBricks    *b = &plan->bricks;
   const VectorTranspose *t = &plan->transpose.matrix;
   SpmmMatrix            *m = &order->A;
