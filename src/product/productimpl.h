@@ -50,6 +50,6 @@ typedef struct {
 } AIJTCUPieces;
 
 PETSC_INTERN PetscErrorCode AIJTCUPiecesBegin(Mat, const AIJTCUHalo *, Mat, Mat, AIJTCUPieces *, PetscBool *);
-PETSC_INTERN PetscErrorCode AIJTCUPiecesCall(const AIJTCUPieces *, PetscErrorCode (*)(void *, PetscInt, Mat, Mat), void *);
+PETSC_INTERN PetscErrorCode AIJTCUPiecesCall(Mat, const AIJTCUPieces *, PetscErrorCode (*)(void *, PetscInt, Mat, Mat), void *);
 PETSC_INTERN void           AIJTCUPiecesEnd(AIJTCUPieces *);
 #endif

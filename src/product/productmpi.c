@@ -190,7 +190,7 @@ static PetscErrorCode AIJTCUMultiplyInPieces(Mat A, AIJTCUHalo *h, PetscBool tra
 
   PetscFunctionBegin;
   ierr = AIJTCUPiecesBegin(A, h, B, C, &pieces, done);
-  if (!ierr && *done) ierr = AIJTCUPiecesCall(&pieces, AIJTCUProductMPIPiece, &product);
+  if (!ierr && *done) ierr = AIJTCUPiecesCall(A, &pieces, AIJTCUProductMPIPiece, &product);
   AIJTCUPiecesEnd(&pieces);
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -135,8 +135,11 @@ static PetscErrorCode AIJTCUPieceClose(const AIJTCUPieces *p, int i, PetscBool d
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Call f with each piece of B and C. After an error there is a call without them for each: others wait for this one */
-PetscErrorCode AIJTCUPiecesCall(const AIJTCUPieces *p, PetscErrorCode (*f)(void *, PetscInt, Mat, Mat), void *ctx)
+/*
+   Call f with each piece of B and C. After an error there is a call without them for each: others wait for this one. An
+   error of one process is an error of all, but where B and C are used as they are: nothing is asked there
+*/
+PetscErrorCode AIJTCUPiecesCall(Mat A, const AIJTCUPieces *p, PetscErrorCode (*f)(void *, PetscInt, Mat, Mat), void *ctx)
 {
   const PetscInt before = AIJTCUWholeBegin(p->N);
   PetscErrorCode ierr   = p->ierr;
@@ -159,6 +162,7 @@ PetscErrorCode AIJTCUPiecesCall(const AIJTCUPieces *p, PetscErrorCode (*f)(void 
     first += n;
   } while (first < p->N);
   AIJTCUWholeEnd(before);
+  if (p->width < p->N || p->away[0] || p->away[1]) PetscCall(AIJTCUAgree(PetscObjectComm((PetscObject)A), ierr, PETSC_TRUE, NULL));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

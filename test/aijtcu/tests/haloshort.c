@@ -21,11 +21,16 @@ Prints on error only. -shape: how rows and entries are shared between processes.
 static size_t   most = (size_t)-1;
 static PetscInt nrefused, nsent;
 
-static PetscBool Refuses(size_t n, const void *caller)
+static PetscBool IsLibrary(const void *caller)
 {
   Dl_info info;
 
-  if (n <= most || !dladdr(caller, &info) || !strstr(info.dli_fname, "libpetscaijtcu")) return PETSC_FALSE;
+  return (PetscBool)(dladdr(caller, &info) && strstr(info.dli_fname, "libpetscaijtcu"));
+}
+
+static PetscBool Refuses(size_t n, const void *caller)
+{
+  if (n <= most || !IsLibrary(caller)) return PETSC_FALSE;
   nrefused++;
   return PETSC_TRUE;
 }
@@ -171,6 +176,30 @@ PETSC_EXTERN PetscErrorCode MatCreateSeqAIJWithArrays(MPI_Comm comm, PetscInt m,
 
   if (!next) *(void **)&next = dlsym(RTLD_NEXT, "MatCreateSeqAIJWithArrays");
   return failing ? PETSC_ERR_USER : (*next)(comm, m, n, i, j, a, A);
+}
+
+/* What the library takes operands apart with. One of its calls can be made to fail */
+static PetscInt ncalls, failing_call;
+
+static PetscBool Fails(const void *caller)
+{
+  return (PetscBool)(IsLibrary(caller) && ++ncalls == failing_call);
+}
+
+PETSC_EXTERN PetscErrorCode MatDenseGetLocalMatrix(Mat A, Mat *B)
+{
+  static PetscErrorCode (*next)(Mat, Mat *);
+
+  if (!next) *(void **)&next = dlsym(RTLD_NEXT, "MatDenseGetLocalMatrix");
+  return Fails(__builtin_return_address(0)) ? PETSC_ERR_USER : (*next)(A, B);
+}
+
+PETSC_EXTERN PetscErrorCode MatDenseGetSubMatrix(Mat A, PetscInt r0, PetscInt r1, PetscInt c0, PetscInt c1, Mat *B)
+{
+  static PetscErrorCode (*next)(Mat, PetscInt, PetscInt, PetscInt, PetscInt, Mat *);
+
+  if (!next) *(void **)&next = dlsym(RTLD_NEXT, "MatDenseGetSubMatrix");
+  return Fails(__builtin_return_address(0)) ? PETSC_ERR_USER : (*next)(A, r0, r1, c0, c1, B);
 }
 
 /* C = A B or A^T B, set up anew */
@@ -349,6 +378,52 @@ static PetscErrorCode TestError(Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   A product in pieces, in which one process cannot take its operands apart. Nobody waits for it, and the same product
+   is right afterwards
+*/
+static PetscErrorCode TestErrorInPieces(Problem *p, PetscBool transposed)
+{
+  PetscInt n = 1; /* calls on the second process */
+
+  PetscFunctionBegin;
+  for (PetscInt k = 1; k <= n; k++) {
+    Mat            A, B, C;
+    PetscErrorCode ierr;
+
+    PetscCall(CreateA(p, &A));
+    PetscCall(CreateB(p, 100, &B));
+    PetscCall(MatDuplicate(B, MAT_DO_NOT_COPY_VALUES, &C));
+    if (rank == 1) most = 3000;
+    PetscCall(MatProductCreateWithMat(A, B, NULL, C));
+    PetscCall(MatProductSetType(C, transposed ? MATPRODUCT_AtB : MATPRODUCT_AB));
+    PetscCall(MatProductSetFromOptions(C));
+    PetscCall(MatProductSymbolic(C));
+    if (k == 1) { /* all calls */
+      ncalls = 0;
+      PetscCall(MatProductNumeric(C));
+      n = ncalls;
+      PetscCallMPI(MPI_Bcast(&n, 1, MPIU_INT, 1, PETSC_COMM_WORLD));
+    }
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    ncalls       = 0;
+    failing_call = rank == 1 ? k : 0;
+    ierr         = MatProductNumeric(C);
+    failing_call = 0;
+    PetscCall(PetscPopErrorHandler());
+    most = (size_t)-1;
+    if (n < 3) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: there were no pieces\n", transposed ? "A^T B" : "A B"));
+    if (rank == 1 ? ierr != PETSC_ERR_USER : ierr && ierr != PETSC_ERR_LIB) PetscCall(PetscPrintf(PETSC_COMM_SELF,
+      "[%d] an error in a piece of one process: error %d\n", rank, (int)ierr));
+    PetscCall(MatProductNumeric(C));
+    PetscCall(CheckEither(p, transposed, C, 1, "after an error in a piece"));
+    PetscCall(MatDestroy(&C));
+    PetscCall(MatDestroy(&B));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Operands that are bound to the host, one after the other, and free again */
 static PetscErrorCode TestBound(Problem *p, PetscBool transposed)
 {
@@ -453,6 +528,7 @@ int main(int argc, char **argv)
   for (int transposed = 0; transposed < 2 && !aware; transposed++) {
     PetscCall(TestShort(&p, (PetscBool)transposed));
     PetscCall(TestRefusalEnds(&p, (PetscBool)transposed));
+    if (!device && !PETSC_VERSION_LT(3, 26, 0)) PetscCall(TestErrorInPieces(&p, (PetscBool)transposed));
     PetscCall(TestBound(&p, (PetscBool)transposed));
     PetscCall(TestColumnsOfBound(&p, (PetscBool)transposed));
     if (Rows(&p, 1)) PetscCall(TestSizes(&p, (PetscBool)transposed));
