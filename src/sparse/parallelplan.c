@@ -162,6 +162,22 @@ static PetscErrorCode AIJTCUGatherPattern(AIJTCUParallel *s, Mat A, Mat B, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Below the rows of M that are there, with so many entries, those that come: where they begin, and their columns */
+static PetscErrorCode AIJTCURowsThatCome(const AIJTCUShipment *g, int64_t rows, int64_t entries, const PetscInt columns[],
+                                         AIJTCUDeviceRows *M, cudaStream_t stream)
+{
+  PetscInt *rowptr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(g->nrows, &rowptr));
+  for (PetscInt r = 0; r < g->nrows; r++) rowptr[r] = (PetscInt)entries + g->rowptr[r + 1];
+  PetscCall(AIJTCUToDevice(M->rowptr + rows + 1, rowptr, sizeof(*rowptr) * (size_t)g->nrows, stream));
+  PetscCall(AIJTCUToDevice(M->colidx + entries, columns, sizeof(*columns) * (size_t)g->received, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream)); /* whatever memory of the host CUDA copies later */
+  PetscCall(PetscFree(rowptr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The operands as one matrix each. columns and map are those of rows that come and go, numbered */
 static PetscErrorCode AIJTCUOperandsOnStream(AIJTCUParallel *s, const SparseMatrix a[2], const SparseMatrix b[2], const PetscInt columns[],
                                              const PetscInt map[], cudaStream_t stream, HrpbError *err)
@@ -182,16 +198,9 @@ static PetscErrorCode AIJTCUOperandsOnStream(AIJTCUParallel *s, const SparseMatr
     PetscCall(AIJTCUToDevice(renumber, s->columns.map, sizeof(*renumber) * (size_t)b[1].ncols, stream));
     AIJTCUCallDevice(*err, SparseJoin(&b[0], &b[1], renumber, s->B.rowptr, s->B.colidx, stream));
   }
-  if (!*err) { /* the rows that come, and where they begin */
-    PetscInt *rowptr;
-
-    PetscCall(PetscMalloc1(g->nrows, &rowptr));
-    for (PetscInt r = 0; r < g->nrows; r++) rowptr[r] = (PetscInt)s->own + g->rowptr[r + 1];
-    PetscCall(AIJTCUToDevice(s->B.rowptr + b[0].nrows + 1, rowptr, sizeof(*rowptr) * (size_t)g->nrows, stream));
-    PetscCall(AIJTCUToDevice(s->B.colidx + s->own, columns, sizeof(*columns) * (size_t)g->received, stream));
+  if (!*err) {
     PetscCall(AIJTCUToDevice(s->map, map, sizeof(*map) * (size_t)g->sent, stream));
-    PetscCallCUDA(cudaStreamSynchronize(stream)); /* whatever memory of the host CUDA copies later */
-    PetscCall(PetscFree(rowptr));
+    PetscCall(AIJTCURowsThatCome(g, b[0].nrows, s->own, columns, &s->B, stream));
   }
   PetscCall(AIJTCUGive(&renumber, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -289,17 +298,10 @@ static PetscErrorCode AIJTCUPartsOnStream(AIJTCUParallel *s, PetscInt own, Petsc
   PetscCall(AIJTCURowsCreate(own + g->nrows, columns_own + s->columns.n, nnz, PetscMax(nnz, T->nnz), stream, &s->parts, err));
   PetscCall(AIJTCUTake(T->ncols - columns_own, sizeof(*renumber), stream, &renumber, err));
   if (!*err) {
-    PetscInt *rowptr;
-
-    PetscCall(PetscMalloc1(g->nrows, &rowptr));
-    for (PetscInt r = 0; r < g->nrows; r++) rowptr[r] = (PetscInt)s->kept + g->rowptr[r + 1];
     PetscCallCUDA(cudaMemcpyAsync(s->parts.rowptr, T->rowptr, sizeof(*T->rowptr) * (size_t)(own + 1), cudaMemcpyDeviceToDevice, stream));
-    PetscCall(AIJTCUToDevice(s->parts.rowptr + own + 1, rowptr, sizeof(*rowptr) * (size_t)g->nrows, stream));
-    PetscCall(AIJTCUToDevice(s->parts.colidx + s->kept, columns, sizeof(*columns) * (size_t)g->received, stream));
     PetscCall(AIJTCUToDevice(renumber, s->columns.map, sizeof(*renumber) * (size_t)(T->ncols - columns_own), stream));
+    PetscCall(AIJTCURowsThatCome(g, own, s->kept, columns, &s->parts, stream));
     AIJTCUCallDevice(*err, SparseRenumber(s->kept, T->colidx, columns_own, renumber, s->parts.colidx, stream));
-    PetscCallCUDA(cudaStreamSynchronize(stream));
-    PetscCall(PetscFree(rowptr));
   }
   PetscCall(AIJTCUGive(&renumber, stream));
   if (!*err) PetscCall(AIJTCUSelectOnStream(s, own, stream, err));
