@@ -30,7 +30,7 @@
 
 enum {
   COARSE = 512, /* the most rows of a coarse solve that is made a matrix */
-  WIDTHS = 2    /* a method that narrows its block, and comes back to the full width, uses two */
+  WIDTHS = 4    /* a method that narrows its block by halves, and comes back to the full width, uses two; LOBPCG four */
 };
 
 /* A matrix of PCMG, and what tells whether it is still as it was when something was made for it */
