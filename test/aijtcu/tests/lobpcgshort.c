@@ -58,11 +58,18 @@ PETSC_EXTERN cudaError_t cudaMallocAsync(void **p, size_t n, cudaStream_t s)
 #endif
 
 /* The first eigenvector of a matrix has the other sign */
-PETSC_EXTERN void dormtr_(const char *side, const char *uplo, const char *trans, const int *m, const int *n, const double *A, const int *lda, const double *tau, double *C, const int *ldc, double *work, const int *lwork, int *info)
+#if PetscDefined(USE_COMPLEX)
+  #define ORMTR zunmtr_
+#else
+  #define ORMTR dormtr_
+#endif
+PETSC_EXTERN void ORMTR(const char *side, const char *uplo, const char *trans, const int *m, const int *n, const PetscScalar *A,
+  const int *lda, const PetscScalar *tau, PetscScalar *C, const int *ldc, PetscScalar *work, const int *lwork, int *info)
 {
-  static void (*next)(const char *, const char *, const char *, const int *, const int *, const double *, const int *, const double *, double *, const int *, double *, const int *, int *);
+  static void (*next)(const char *, const char *, const char *, const int *, const int *, const PetscScalar *, const int *, const PetscScalar *,
+    PetscScalar *, const int *, PetscScalar *, const int *, int *);
 
-  if (!next) *(void **)&next = dlsym(RTLD_NEXT, "dormtr_");
+  if (!next) *(void **)&next = dlsym(RTLD_NEXT, PetscStringize(ORMTR));
   (*next)(side, uplo, trans, m, n, A, lda, tau, C, ldc, work, lwork, info);
   for (int i = 0; i < *m && unlike; i++) C[i] = -C[i];
 }
