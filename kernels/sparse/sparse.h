@@ -130,6 +130,15 @@ HrpbError SparseGraphAddTranspose(SparseGraph *g, HrpbStream stream);
 HrpbError SparseGraphScale(SparseGraph *g, HrpbStream stream);
 HrpbError SparseGraphDestroy(SparseGraph *g, HrpbError before, HrpbStream stream);
 
+/* Whether a pattern has an entry opposite each: HRPB_ERR_UNSUPPORTED if not. Waits for the device */
+HrpbError SparseIsSymmetric(const SparseMatrix *G, HrpbStream stream);
+/*
+   The independent set that a greedy walk over the nodes of a graph takes, in this order or as they are numbered. G has
+   a symmetric pattern. owner[i] is the node of the set that node i is beside, or node i itself, or -1 if row i has less
+   than two entries. order and owner are on the host. Waits for the device. HRPB_ERR_UNSUPPORTED: not found in time
+*/
+HrpbError SparseIndependent(const SparseMatrix *G, const int32_t order[], HrpbStream stream, int32_t owner[]);
+
 #ifdef __cplusplus
 }
 #endif

@@ -306,15 +306,22 @@ static PetscErrorCode AIJTCUDeviceAskOnStream(size_t bytes, cudaStream_t stream,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the device has so much memory. The pools keep nothing of it, so that it can also be had without them */
+/*
+   Whether the device has so much memory, which can also be had without the pools. Where memory is short they keep
+   nothing of it: to give it back and to have it again takes as long as many products
+*/
 PetscErrorCode AIJTCUDeviceAsk(size_t bytes, PetscBool *have)
 {
   cudaStream_t stream = NULL;
+  size_t       unused, all;
+  PetscBool    shortage;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUDeviceTrim());
+  PetscCallCUDA(cudaMemGetInfo(&unused, &all));
+  shortage = (PetscBool)(unused / 2 < bytes);
+  if (shortage) PetscCall(AIJTCUDeviceTrim());
   AIJTCUCallOnStream(stream, AIJTCUDeviceAskOnStream(bytes, stream, have));
-  PetscCall(AIJTCUDeviceTrim());
+  if (shortage) PetscCall(AIJTCUDeviceTrim());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

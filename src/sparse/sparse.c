@@ -236,13 +236,11 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Sparse(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc makes what has no values. It would not have come here */
 static PetscErrorCode AIJTCUSparseByParent(Mat C)
 {
   PetscFunctionBegin;
   C->ops->productsymbolic = NULL;
-  if (C->structure_only) PetscCall(MatProductSetFromOptions(C));
-  else PetscCall((*AIJTCUSparseParent)(C));
+  PetscCall((*AIJTCUSparseParent)(C));
   PetscUseTypeMethod(C, productsymbolic);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -327,7 +325,7 @@ static PetscErrorCode AIJTCUSparseOnHost(Mat C, PetscBool *host)
 }
 #endif
 
-/* Set up a product of sparse matrices, if it is ours. parent sets up that of the parent type, unless it has no values */
+/* Set up a product of sparse matrices, if it is ours. parent sets up that of the parent type */
 PetscErrorCode AIJTCUSetUpSparse(Mat C, PetscErrorCode (*parent)(Mat))
 {
   PetscFunctionBegin;
@@ -348,7 +346,7 @@ PetscErrorCode AIJTCUSetUpSparse(Mat C, PetscErrorCode (*parent)(Mat))
     if (!ours || parents) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(AIJTCUSparseOnHost(C, &host));
     if (host) PetscFunctionReturn(PETSC_SUCCESS);
-    if (parent) AIJTCUSparseParent = parent;
+    AIJTCUSparseParent      = parent;
     C->ops->productsymbolic = symbolic;
   }
 #else

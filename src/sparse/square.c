@@ -4,11 +4,15 @@
    PETSc makes a structure-only product of two SEQAIJ on the host, whatever type they are of (upstream/squaregraph.c).
    It looks at the name of the type. So the graph has another name from where PCGAMG begins to coarsen up to the set-up
    of that product. Nobody sees it: in between PCGAMG counts rows and makes an order of them.
+
+   Nobody needs the square but MATCOARSENMIS, which is ours then (coarsen.c). So it stays on the device: the matrix that
+   PCGAMG gets has no entries, and the pattern hangs on it. It comes to the host where coarsening is not ours after all.
 */
-#include "sparseimpl.h"
+#include "coarsen.h"
 #include "../upstream/upstream.h"
 
 #if AIJTCU_HAVE_BLOCK && AIJTCU_HAVE_DEVICE_REAL
+  #include <petscdevice_cuda.h>
   #include <petsc/private/pcgamgimpl.h>
 
 static PetscErrorCode (*AIJTCUCoarsen)(PC, Mat *, PetscCoarsenData **); /* PETSc's, of PCGAMGAGG */
@@ -28,28 +32,75 @@ static void AIJTCUSquareShow(void)
   hidden.graph                             = NULL;
 }
 
+/* The square of a symmetric pattern, which is also its transpose times itself */
+static PetscErrorCode AIJTCUSquareOnStream(const SparseMatrix *G, cudaStream_t stream, SparseProduct *square, HrpbError *err)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscLogGpuTimeBegin());
+  AIJTCUCallDevice(*err, SparseIsSymmetric(G, stream));
+  if (!*err) AIJTCUCallDevice(*err, SparseProductCreate(G, G, stream, square));
+  PetscCall(PetscLogGpuTimeEnd());
+  if (!*err) AIJTCUWorkspaceUser(PETSC_TRUE);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUSquareMake(Mat G, SparseProduct *square, HrpbError *err)
+{
+  SparseMatrix M;
+  cudaStream_t stream = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUSparseArrays(G, PETSC_FALSE, &M));
+  AIJTCUCallOnStream(stream, AIJTCUSquareOnStream(&M, stream, square, err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatProductSymbolic_Square(Mat C)
+{
+  const Mat      G = C->product->A;
+  SparseProduct *square;
+  HrpbError      err = HRPB_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&square));
+  PetscCall(AIJTCUSquareMake(G, square, &err));
+  if (err) {
+    PetscCall(PetscInfo(C, "aijtcu: the square of a graph is made on the host: %s\n", HrpbErrorString(err)));
+    PetscCall(PetscFree(square));
+    PetscCall(MatProductSetFromOptions(C));
+    PetscUseTypeMethod(C, productsymbolic);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(AIJTCUHangPattern(C, square));
+  PetscCall(MatSetSizes(C, G->rmap->n, G->cmap->n, G->rmap->N, G->cmap->N));
+  PetscCall(MatSetType(C, MATSEQAIJ)); /* as PETSc has it */
+  PetscCall(MatSeqAIJSetPreallocation(C, 0, NULL));
+  PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Set up the square. Where it is not ours it is PETSc's, which sees the graph's name now */
 static PetscErrorCode MatProductSetFromOptions_Square(Mat C)
 {
   PetscFunctionBegin;
   AIJTCUSquareShow();
-  if (C->structure_only) PetscCall(AIJTCUSetUpSparse(C, NULL));
-  if (!C->ops->productsymbolic) PetscCall(MatProductSetFromOptions(C));
+  if (C->structure_only) C->ops->productsymbolic = MatProductSymbolic_Square;
+  else PetscCall(MatProductSetFromOptions(C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode AIJTCUSquareHide(PC pc, Mat graph)
 {
   static char name[] = "aijtcugraph";
-  AIJTCUPlan *plan;
-  PetscBool   squares, usable;
+  PetscBool   squares, usable, ours;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUGetPlan(graph, &plan));
-  if (!plan || hidden.graph) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJTCUSparseOnDevice(graph, &usable));
-  if (usable) PetscCall(AIJTCUGAMGSquares(pc, &squares));
-  if (!usable || !squares) PetscFunctionReturn(PETSC_SUCCESS);
+  if (hidden.graph) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUCoarsens(graph, &usable));
+  if (usable) PetscCall(AIJTCUCoarsenerIsOurs(MATCOARSENMIS, &ours));
+  if (usable && ours) PetscCall(AIJTCUGAMGSquares(pc, &squares));
+  if (!usable || !ours || !squares) PetscFunctionReturn(PETSC_SUCCESS);
   hidden.graph                      = graph;
   hidden.type                       = ((PetscObject)graph)->type_name;
   hidden.setfromoptions             = graph->ops->productsetfromoptions;

@@ -167,6 +167,7 @@ PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void)
   PetscCall(AIJTCUParentsSetUp(attach));
   PetscCall(AIJTCURegisterFactors());
   PetscCall(AIJTCUBlockRegister());
+  PetscCall(AIJTCURegisterCoarseners());
   PetscCall(AIJTCUEigenLoad());
   /* Not all processes have something to send, or a block that is not empty: with -log_sync they must not wait here */
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(events); i++) {

@@ -261,6 +261,62 @@ static void TestGraph(int64_t nblocks, int32_t size, Pattern has, const std::vec
   FreeDevice(matrix);
 }
 
+/* The independent set of a walk in random order, and as numbered, against the walk. Nodes without neighbours are left out */
+static void TestIndependent(int64_t n, int64_t reach, int64_t alone)
+{
+  Matrix               G = {"graph", n, n, {0}, {}, {}};
+  std::vector<char>    has((size_t)(n * n));
+  std::vector<int32_t> order((size_t)n), owner((size_t)n);
+  SparseMatrix         g;
+  char                 where[96];
+
+  snprintf(where, sizeof(where), "independent set of %ld nodes, %ld apart, %ld alone", (long)n, (long)reach, (long)alone);
+  for (int64_t i = 0; i < n; i++) {
+    has[(size_t)(i * n + i)] = 1;
+    for (int64_t j = i + 1; j < n && j <= i + reach && i >= alone; j++) {
+      if (Random() % 2) has[(size_t)(i * n + j)] = has[(size_t)(j * n + i)] = 1;
+    }
+  }
+  for (int64_t i = 0; i < n; i++) {
+    for (int64_t j = 0; j < n; j++) {
+      if (!has[(size_t)(i * n + j)]) continue;
+      G.colidx.push_back((HrpbInt)j);
+      G.values.push_back(1);
+    }
+    G.rowptr.push_back((HrpbInt)G.colidx.size());
+  }
+  for (int64_t i = 0; i < n; i++) order[(size_t)i] = (int32_t)i;
+  g = ToDevice(G);
+  Check(SparseIsSymmetric(&g, NULL));
+  for (int shuffled = 0; shuffled < 2; shuffled++) {
+    std::vector<int32_t> right((size_t)n, -2);
+
+    for (int64_t i = n - 1; i > 0 && shuffled; i--) std::swap(order[(size_t)i], order[(size_t)(Random() % (uint64_t)(i + 1))]);
+    for (int32_t i : order) {
+      if (right[(size_t)i] != -2) continue;
+      right[(size_t)i] = G.rowptr[(size_t)i + 1] - G.rowptr[(size_t)i] < 2 ? -1 : i;
+      for (HrpbInt k = G.rowptr[(size_t)i]; k < G.rowptr[(size_t)i + 1] && right[(size_t)i] == i; k++) {
+        if (right[(size_t)G.colidx[(size_t)k]] == -2) right[(size_t)G.colidx[(size_t)k]] = i;
+      }
+    }
+    const HrpbError err = SparseIndependent(&g, shuffled ? order.data() : NULL, NULL, owner.data());
+
+    Report(err == HRPB_SUCCESS ? owner == right : err == HRPB_ERR_UNSUPPORTED && !shuffled, shuffled ? "in random order" : "as numbered", where);
+  }
+  FreeDevice(g);
+  if (n < 2 || alone >= n) return;
+  for (int64_t i = 0; i < n; i++) { /* an entry without its opposite */
+    if (G.rowptr[(size_t)i + 1] - G.rowptr[(size_t)i] < 2) continue;
+    G.colidx.erase(G.colidx.begin() + G.rowptr[(size_t)i] + (G.colidx[(size_t)G.rowptr[(size_t)i]] == i));
+    G.values.pop_back();
+    for (int64_t j = i + 1; j <= n; j++) G.rowptr[(size_t)j]--;
+    g = ToDevice(G);
+    Report(SparseIsSymmetric(&g, NULL) == HRPB_ERR_UNSUPPORTED, "an entry without its opposite", where);
+    FreeDevice(g);
+    return;
+  }
+}
+
 /* Y + 3 X with an X that has some of Y's entries, and with one that has others */
 static void TestAdd(Pattern has)
 {
@@ -373,6 +429,10 @@ static void TestMisaligned(void)
 static void TestGraphs(void)
 {
   for (Pattern has : {Band, Sparse, Dense}) TestAdd(has);
+  for (int64_t n : {1, 2, 40, small_run ? 100 : 1500}) {
+    for (int64_t reach : {1, 5, 50}) TestIndependent(n, reach, n / 3);
+  }
+  TestIndependent(small_run ? 60 : 700, 700, 0);
   TestMisaligned();
   for (Pattern left : {Band, Nothing, Dense}) {
     for (Pattern right : {Sparse, Nothing, Dense}) TestParts(small_run ? 40 : 400, left, right);

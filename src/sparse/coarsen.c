@@ -1,0 +1,351 @@
+/*
+   MATCOARSENMIS and MATCOARSENMISK of a graph on the device of one process: the aggregates of PETSc's walk, to the last
+   node.
+
+   PETSc's creators of the two are wrapped. A kernel finds the independent set of the walk. Aggregates of distance k are
+   found as PETSc does it: those of a graph, then those of the graph of these, k times. What cannot be made here PETSc
+   makes, on the host.
+*/
+#include "coarsen.h"
+#include <petscmatcoarsen.h>
+
+#if AIJTCU_HAVE_BLOCK && AIJTCU_HAVE_DEVICE_REAL
+  #include <petscdevice_cuda.h>
+  #include <petsc/private/matimpl.h>
+
+  #define PATTERN_KEY "MatAIJTCUPattern"
+
+typedef PetscErrorCode (*AIJTCUCoarsenFn)(MatCoarsen);
+
+typedef enum {
+  MIS,
+  MISK,
+  NWALKS
+} AIJTCUWalk;
+
+static const char *const     walks[] = {MATCOARSENMIS, MATCOARSENMISK};
+static AIJTCUCoarsenFn       create[NWALKS], apply[NWALKS]; /* PETSc's */
+static PetscErrorCode        MatCoarsenCreate_MIS_AIJTCU(MatCoarsen), MatCoarsenCreate_MISK_AIJTCU(MatCoarsen);
+static const AIJTCUCoarsenFn ours[] = {MatCoarsenCreate_MIS_AIJTCU, MatCoarsenCreate_MISK_AIJTCU};
+
+/* Whether a graph is one that is coarsened here */
+PetscErrorCode AIJTCUCoarsens(Mat G, PetscBool *is)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  *is = PETSC_FALSE;
+  PetscCall(AIJTCUGetPlan(G, &plan));
+  if (!plan || AIJTCUGetOptions(plan)->sparse == MAT_AIJTCU_SPARSE_CUSPARSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUSparseOnDevice(G, is));
+  *is = (PetscBool)(*is && G->rmap->n == G->cmap->n && sizeof(PetscInt) == sizeof(int32_t));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUCoarsenerIsOurs(const char type[], PetscBool *is)
+{
+  PetscErrorCode (*found)(MatCoarsen);
+
+  PetscFunctionBegin;
+  *is = PETSC_FALSE;
+  PetscCall(PetscFunctionListFind(MatCoarsenList, type, &found));
+  for (int k = 0; k < NWALKS; k++) *is = (PetscBool)(*is || found == ours[k]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static SparseMatrix AIJTCUPatternOf(const SparseProduct *p)
+{
+  return (SparseMatrix){.nrows = p->nrows, .ncols = p->ncols, .nnz = p->nnz, .rowptr = p->rowptr, .colidx = p->colidx};
+}
+
+static PetscErrorCode AIJTCUHungDestroy(PetscCtxRt ctx)
+{
+  SparseProduct *pattern = *(SparseProduct **)ctx;
+  HrpbError      err;
+
+  PetscFunctionBegin;
+  if (pattern->rowptr) {
+    AIJTCUCallDevice(err, SparseProductDestroy(pattern, HRPB_SUCCESS, AIJTCUDeviceStreamBehind()));
+    AIJTCUWorkspaceUser(PETSC_FALSE);
+  }
+  PetscCall(PetscFree(pattern));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Let a matrix without entries have a pattern of the device. It is taken over, also after an error */
+PetscErrorCode AIJTCUHangPattern(Mat C, SparseProduct *pattern)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUComposeData((PetscObject)C, PATTERN_KEY, pattern, AIJTCUHungDestroy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The pattern that hangs on a matrix, or NULL */
+static PetscErrorCode AIJTCUHungPattern(Mat C, const SparseProduct **pattern)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectContainerQuery((PetscObject)C, PATTERN_KEY, (void **)pattern));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Give the matrix its pattern on the host */
+static PetscErrorCode AIJTCUHungToHost(Mat C)
+{
+  const SparseProduct *p;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUHungPattern(C, &p));
+  if (!p) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUSparsePattern(C, p->nrows, p->nnz, p->rowptr, p->colidx));
+  PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
+  PetscCall(PetscObjectCompose((PetscObject)C, PATTERN_KEY, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The node that each node of a graph is beside */
+static PetscErrorCode AIJTCUWalkOnStream(const SparseMatrix *G, const PetscInt order[], PetscInt owner[], cudaStream_t stream,
+  HrpbError *err)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscLogGpuTimeBegin());
+  AIJTCUCallDevice(*err, SparseIndependent(G, (const int32_t *)order, stream, (int32_t *)owner));
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Number the nodes of a set as they follow each other: aggregate[i] is that of node i, or -1 */
+static PetscInt AIJTCUNumberOwners(PetscInt n, const PetscInt owner[], PetscInt number[], PetscInt aggregate[])
+{
+  PetscInt count = 0;
+
+  for (PetscInt i = 0; i < n; i++) {
+    if (owner[i] == i) number[i] = count++;
+  }
+  for (PetscInt i = 0; i < n; i++) aggregate[i] = owner[i] < 0 ? -1 : number[owner[i]];
+  return count;
+}
+
+/* Arrays of the device for a prolongator without values */
+typedef struct {
+  HrpbInt *rowptr, *colidx;
+} AIJTCUAggregates;
+
+/*
+   The graph of aggregates: P^T G P, where node i is in aggregate[i]. rows has room for P's n + 1 row pointers, and its
+   columns
+*/
+static PetscErrorCode AIJTCUGraphOfAggregates(const SparseMatrix *G, PetscInt naggregates, const PetscInt aggregate[], PetscInt rows[],
+  cudaStream_t stream, AIJTCUAggregates *on_device, SparsePlan *plan, HrpbError *err)
+{
+  const size_t   size  = sizeof(HrpbInt);
+  const PetscInt n     = (PetscInt)G->nrows;
+  PetscInt       count = 0;
+
+  PetscFunctionBegin;
+  rows[0] = 0;
+  for (PetscInt i = 0; i < n; i++) {
+    if (aggregate[i] >= 0) rows[n + 1 + count++] = aggregate[i];
+    rows[i + 1] = count;
+  }
+  PetscCall(AIJTCUDeviceMalloc(size * (size_t)(n + 1), stream, (void **)&on_device->rowptr));
+  PetscCall(AIJTCUDeviceMalloc(size * (size_t)PetscMax(count, 1), stream, (void **)&on_device->colidx));
+  if (!on_device->rowptr || !on_device->colidx) *err = HRPB_ERR_DEVICE_MEMORY;
+  else {
+    const SparseMatrix operand[] = {
+      *G, {.nrows = n, .ncols = naggregates, .nnz = count, .rowptr = on_device->rowptr, .colidx = on_device->colidx}};
+
+    PetscCallCUDA(cudaMemcpyAsync(on_device->rowptr, rows, size * (size_t)(n + 1), cudaMemcpyHostToDevice, stream));
+    PetscCallCUDA(cudaMemcpyAsync(on_device->colidx, rows + n + 1, size * (size_t)count, cudaMemcpyHostToDevice, stream));
+    AIJTCUCallDevice(*err, SparsePlanCreate(SPARSE_PtAP, operand, false, stream, plan));
+  }
+  if (on_device->rowptr) PetscCallCUDA(cudaFreeAsync(on_device->rowptr, stream));
+  if (on_device->colidx) PetscCallCUDA(cudaFreeAsync(on_device->colidx, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+enum {
+  WORK = 6 /* times n + 1 numbers: owners, their numbers, aggregates of a step, two for a prolongator; all aggregates */
+};
+
+/* The aggregates of distance k. work begins with the owners of the last step */
+static PetscErrorCode AIJTCUAggregatesOnStream(const SparseMatrix *graph, PetscInt k, const PetscInt order[], PetscInt aggregate[],
+  PetscInt work[], PetscInt *naggregates, cudaStream_t stream, HrpbError *err)
+{
+  const PetscInt n     = (PetscInt)graph->nrows;
+  PetscInt      *owner = work, *number = work + n + 1, *step = work + 2 * (n + 1), *rows = work + 3 * (n + 1);
+  SparseMatrix   G      = *graph;
+  SparsePlan     plan   = {0};
+  HrpbError      before = HRPB_SUCCESS;
+
+  PetscFunctionBegin;
+  AIJTCUCallDevice(*err, SparseIsSymmetric(graph, stream));
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt i = 0; i < n; i++) aggregate[i] = i;
+  for (PetscInt round = 0; round < k && !*err; round++) {
+    SparsePlan       next      = {0};
+    AIJTCUAggregates on_device = {NULL, NULL};
+    const PetscInt   nodes     = (PetscInt)G.nrows;
+
+    PetscCall(AIJTCUWalkOnStream(&G, round ? NULL : order, owner, stream, err));
+    if (*err) break;
+    *naggregates = AIJTCUNumberOwners(nodes, owner, number, step);
+    for (PetscInt i = 0; i < n; i++) aggregate[i] = aggregate[i] < 0 ? -1 : step[aggregate[i]];
+    if (round == k - 1) break;
+    if (!*naggregates) *err = HRPB_ERR_UNSUPPORTED;
+    if (*err) break;
+    PetscCall(AIJTCUGraphOfAggregates(&G, *naggregates, step, rows, stream, &on_device, &next, err));
+    AIJTCUCallDevice(before, SparsePlanDestroy(&plan, HRPB_SUCCESS, stream));
+    plan = next;
+    G    = AIJTCUPatternOf(&plan.result);
+  }
+  AIJTCUCallDevice(before, SparsePlanDestroy(&plan, HRPB_SUCCESS, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Append a node to a list whose last node is known: PetscCDAppendID() walks along the list */
+static PetscErrorCode AIJTCUAppend(PetscCoarsenData *lists, PetscCDIntNd *last[], PetscInt list, PetscInt node)
+{
+  PetscCDIntNd *const head = lists->array[list];
+
+  PetscFunctionBegin;
+  lists->array[list] = NULL;
+  PetscCall(PetscCDAppendID(lists, list, node));
+  if (head) {
+    last[list]->next   = lists->array[list];
+    last[list]         = lists->array[list];
+    lists->array[list] = head;
+  } else last[list] = lists->array[list];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The list of a node begins with itself. Then, or without nodes that begin one, lists ascend */
+static PetscErrorCode AIJTCULists(PetscInt n, const PetscInt list[], PetscBool begin, PetscCoarsenData **lists)
+{
+  PetscCDIntNd **last;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCDCreate(n, lists));
+  PetscCall(PetscCDSetChunkSize(*lists, n + 1));
+  PetscCall(PetscMalloc1(n, &last));
+  for (PetscInt i = 0; i < n && begin; i++) {
+    if (list[i] == i) PetscCall(AIJTCUAppend(*lists, last, i, i));
+  }
+  for (PetscInt i = 0; i < n; i++) {
+    if (list[i] >= 0 && !(begin && list[i] == i)) PetscCall(AIJTCUAppend(*lists, last, list[i], i));
+  }
+  PetscCall(PetscFree(last));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A graph on the device of one process, which is a matrix, or hangs on one */
+static PetscErrorCode AIJTCUCoarsenGraph(Mat mat, SparseMatrix *G, PetscBool *is)
+{
+  const SparseProduct *hung;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUHungPattern(mat, &hung));
+  *is = PETSC_TRUE;
+  if (hung) *G = AIJTCUPatternOf(hung);
+  else {
+    PetscCall(AIJTCUCoarsens(mat, is));
+    if (*is) PetscCall(AIJTCUSparseArrays(mat, PETSC_FALSE, G));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUCoarsenWith(MatCoarsen coarsen, AIJTCUWalk walk, const SparseMatrix *G, const PetscInt order[],
+  PetscInt work[], HrpbError *err)
+{
+  const PetscInt n         = (PetscInt)G->nrows;
+  PetscInt      *aggregate = work + (WORK - 1) * (n + 1), k = 1, naggregates;
+  cudaStream_t   stream = NULL;
+  Mat            none;
+
+  PetscFunctionBegin;
+  if (walk == MISK) PetscCall(MatCoarsenMISKGetDistance(coarsen, &k));
+  AIJTCUCallOnStream(stream, AIJTCUAggregatesOnStream(G, k, order, aggregate, work, &naggregates, stream, err));
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  /* work begins with owners */
+  PetscCall(AIJTCULists(n, walk == MIS ? work : aggregate, (PetscBool)(walk == MIS), &coarsen->agg_lists));
+  if (walk == MIS) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatCreateSeqAIJ(PetscObjectComm((PetscObject)coarsen->graph), n, n, 0, NULL, &none)); /* nodes of other processes */
+  PetscCall(MatAssemblyBegin(none, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(none, MAT_FINAL_ASSEMBLY));
+  PetscCall(PetscCDSetMat(coarsen->agg_lists, none));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUCoarsenApply(MatCoarsen coarsen, AIJTCUWalk walk)
+{
+  SparseMatrix    G;
+  const PetscInt *order = NULL;
+  PetscInt       *work;
+  PetscBool       usable;
+  HrpbError       err = HRPB_ERR_UNSUPPORTED;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUCoarsenGraph(coarsen->graph, &G, &usable));
+  if (usable) {
+    PetscCall(PetscMalloc1(WORK * (G.nrows + 1), &work));
+    if (coarsen->perm) PetscCall(ISGetIndices(coarsen->perm, &order));
+    PetscCall(AIJTCUCoarsenWith(coarsen, walk, &G, order, work, &err));
+    if (coarsen->perm) PetscCall(ISRestoreIndices(coarsen->perm, &order));
+    PetscCall(PetscFree(work));
+  }
+  if (!err) PetscFunctionReturn(PETSC_SUCCESS);
+  if (usable) PetscCall(PetscInfo(coarsen, "aijtcu: a graph is coarsened on the host: %s\n", HrpbErrorString(err)));
+  PetscCall(AIJTCUHungToHost(coarsen->graph));
+  PetscCall((*apply[walk])(coarsen));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCoarsenApply_MIS_AIJTCU(MatCoarsen coarsen)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUCoarsenApply(coarsen, MIS));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCoarsenApply_MISK_AIJTCU(MatCoarsen coarsen)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUCoarsenApply(coarsen, MISK));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCoarsenCreate_MIS_AIJTCU(MatCoarsen coarsen)
+{
+  PetscFunctionBegin;
+  PetscCall((*create[MIS])(coarsen));
+  apply[MIS]          = coarsen->ops->apply;
+  coarsen->ops->apply = MatCoarsenApply_MIS_AIJTCU;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCoarsenCreate_MISK_AIJTCU(MatCoarsen coarsen)
+{
+  PetscFunctionBegin;
+  PetscCall((*create[MISK])(coarsen));
+  apply[MISK]         = coarsen->ops->apply;
+  coarsen->ops->apply = MatCoarsenApply_MISK_AIJTCU;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+/* Put ours in the place of PETSc's coarseners. It may be called again */
+PetscErrorCode AIJTCURegisterCoarseners(void)
+{
+  PetscFunctionBegin;
+#if AIJTCU_HAVE_BLOCK && AIJTCU_HAVE_DEVICE_REAL
+  for (int k = 0; k < NWALKS; k++) {
+    PetscErrorCode (*found)(MatCoarsen);
+
+    PetscCall(PetscFunctionListFind(MatCoarsenList, walks[k], &found));
+    if (!found || found == ours[k]) continue;
+    create[k] = found;
+    PetscCall(MatCoarsenRegister(walks[k], ours[k]));
+  }
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
