@@ -15,7 +15,8 @@ enum {
   TURNS = 2 /* entries of a lane that are on their way together */
 };
 
-template <int BIN, typename Number> static __device__ __forceinline__ void MultiplyBin(const VectorProductWith<Number> &a, const Bins &bins, int32_t block)
+template <int BIN, typename Number>
+static __device__ __forceinline__ void MultiplyBin(const VectorProductWith<Number> &a, const Bins &bins, int32_t block)
 {
   constexpr int    LANES  = 1 << BIN;
   const int64_t    i      = bins.row[BIN] + ((int64_t)(block - bins.block[BIN]) * VECTOR_THREADS + threadIdx.x) / LANES;
@@ -23,12 +24,15 @@ template <int BIN, typename Number> static __device__ __forceinline__ void Multi
   const int32_t    row    = is ? __ldg(a.order + i) : 0;
   const HrpbInt    begin  = is ? __ldg(a.rowptr + row) : 0;
   const int32_t    length = is ? (int32_t)(__ldg(a.rowptr + row + 1) - begin) : 0;
-  const Number     sum    = VectorSumOfLanes<LANES>(VectorSumOfLane<LANES, TURNS>(a.colidx + begin, a.values + begin, length, a.x, threadIdx.x % LANES));
+  const Number     part   = VectorSumOfLane<LANES, TURNS>(a.colidx + begin, a.values + begin, length, a.x, threadIdx.x % LANES);
+  const Number     sum    = VectorSumOfLanes<LANES>(part);
 
   if (is && threadIdx.x % LANES == 0) VectorStore(a, row, sum);
 }
 
-template <typename Number> static __global__ void __launch_bounds__(VECTOR_THREADS, sizeof(Number) == 16 ? 6 : 8) VectorBins(const __grid_constant__ VectorProductWith<Number> a, const __grid_constant__ Bins bins)
+template <typename Number>
+static __global__ void __launch_bounds__(VECTOR_THREADS, sizeof(Number) == 16 ? 6 : 8)
+  VectorBins(const __grid_constant__ VectorProductWith<Number> a, const __grid_constant__ Bins bins)
 {
   const int32_t block = (int32_t)blockIdx.x - a.nparts;
 
@@ -69,15 +73,8 @@ static bool Takes(const SpmmFacts *facts, const HrpbParams *, const SpmmOperands
   return facts->bins && !facts->staged && VectorTakes(o);
 }
 
-SPMM_KERNEL(SpmmVectorBins) = {
-  .name   = "vector-bins",
-  .what   = "CSR times one vector, rows sorted by their length",
-  .op     = SPMM_OP_VECTOR,
-  .format = SPMM_CSR,
-  .takes  = Takes,
-  .work   = VectorWork,
-  .run    = Run
-};
+SPMM_KERNEL(SpmmVectorBins) =
+  VectorKernel("vector-bins", "CSR times one vector, rows sorted by their length", Takes, VectorWork, Run);
 
 template <bool CONJUGATE> static HrpbError RunPairs(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
 {

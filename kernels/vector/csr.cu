@@ -19,7 +19,9 @@ static __host__ __device__ constexpr int BlocksOf(int turns, bool is_short, size
   return turns == 4 ? (is_short ? 8 : 6) : (is_short ? 6 : 5);
 }
 
-template <int LANES, int TURNS, bool SHORT, typename Number> static __global__ void __launch_bounds__(VECTOR_THREADS, BlocksOf(TURNS, SHORT, sizeof(Number))) VectorCsr(const __grid_constant__ VectorProductWith<Number> a)
+template <int LANES, int TURNS, bool SHORT, typename Number>
+static __global__ void __launch_bounds__(VECTOR_THREADS, BlocksOf(TURNS, SHORT, sizeof(Number)))
+  VectorCsr(const __grid_constant__ VectorProductWith<Number> a)
 {
   const uint32_t row  = (blockIdx.x - a.nparts) * (VECTOR_THREADS / LANES) + threadIdx.x / LANES;
   const int32_t  lane = threadIdx.x % LANES;
@@ -38,7 +40,9 @@ template <int LANES, int TURNS, bool SHORT, typename Number> static __global__ v
   if (row < a.nrows && whole && lane == 0) VectorStore(a, (int32_t)row, sum);
 }
 
-template <typename Number> static __global__ void __launch_bounds__(VECTOR_THREADS, BlocksOf(VECTOR_PART_TURNS, false, sizeof(Number))) MultiplyParts(const __grid_constant__ VectorProductWith<Number> a)
+template <typename Number>
+static __global__ void __launch_bounds__(VECTOR_THREADS, BlocksOf(VECTOR_PART_TURNS, false, sizeof(Number)))
+  MultiplyParts(const __grid_constant__ VectorProductWith<Number> a)
 {
   HrpbLetNextKernelCome();
   VectorMultiplyPart(a, blockIdx.x);
@@ -92,7 +96,10 @@ template <typename Number> static HrpbError ProductOf(const SpmmMatrix *A, const
 
   if (!VectorTakes(o)) return HRPB_ERR_UNSUPPORTED;
   SetValues(A->values, conjugate, &values);
-  *p = {A->rowptr, A->colidx, values, (const Number *)o->X.array, o->update == SPMM_ADD ? (const Number *)o->Y0.array : NULL, (Number *)o->Y.array, (Number *)work, (const VectorPart *)v->parts, (const VectorLongRow *)v->long_rows, (const int32_t *)v->nodes, (const int32_t *)v->order, (const int32_t *)v->bases, v->columns ? (const uint16_t *)v->columns - v->first : NULL, (const VectorBlock *)v->blocks, (const uint8_t *)v->places, v->nrows, v->nnodes, v->nlong, v->long_entries, v->nparts, 0};
+  *p = {A->rowptr, A->colidx, values, (const Number *)o->X.array, o->update == SPMM_ADD ? (const Number *)o->Y0.array : NULL,
+    (Number *)o->Y.array, (Number *)work, (const VectorPart *)v->parts, (const VectorLongRow *)v->long_rows, (const int32_t *)v->nodes,
+    (const int32_t *)v->order, (const int32_t *)v->bases, v->columns ? (const uint16_t *)v->columns - v->first : NULL,
+    (const VectorBlock *)v->blocks, (const uint8_t *)v->places, v->nrows, v->nnodes, v->nlong, v->long_entries, v->nparts, 0};
   return HRPB_SUCCESS;
 }
 
@@ -117,7 +124,8 @@ template <int LANES, bool SHORT, typename Number> static HrpbError Launch(Vector
   return VectorLaunch(kernel, p, HrpbGrid(p->nrows, VECTOR_THREADS / LANES), stream);
 }
 
-template <bool SHORT, typename Number = HrpbScalar, bool CONJUGATE = false> static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
+template <bool SHORT, typename Number = HrpbScalar, bool CONJUGATE = false>
+static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
 {
   const int32_t             turns = A->vector->turns;
   VectorProductWith<Number> p;
@@ -136,25 +144,11 @@ static bool TakesShort(const SpmmFacts *facts, const HrpbParams *, const SpmmOpe
   return facts->short_columns && VectorTakes(o);
 }
 
-SPMM_KERNEL(SpmmVectorCsr) = {
-  .name   = "vector-csr",
-  .what   = "CSR times one vector, a few lanes for each row",
-  .op     = SPMM_OP_VECTOR,
-  .format = SPMM_CSR,
-  .takes  = Takes,
-  .work   = VectorWork,
-  .run    = Run<false>
-};
+SPMM_KERNEL(SpmmVectorCsr) =
+  VectorKernel("vector-csr", "CSR times one vector, a few lanes for each row", Takes, VectorWork, Run<false>);
 
-SPMM_KERNEL(SpmmVectorCsr16) = {
-  .name   = "vector-csr16",
-  .what   = "CSR times one vector, columns of 16 bits",
-  .op     = SPMM_OP_VECTOR,
-  .format = SPMM_CSR,
-  .takes  = TakesShort,
-  .work   = VectorWork,
-  .run    = Run<true>
-};
+SPMM_KERNEL(SpmmVectorCsr16) =
+  VectorKernel("vector-csr16", "CSR times one vector, columns of 16 bits", TakesShort, VectorWork, Run<true>);
 
 template <bool CONJUGATE> static HrpbError RunPairs(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
 {

@@ -112,12 +112,5 @@ static bool Takes(const SpmmFacts *facts, const HrpbParams *, const SpmmOperands
   return facts->nodes && VectorTakes(o);
 }
 
-SPMM_KERNEL(SpmmVectorNodes) = {
-  .name   = "vector-nodes",
-  .what   = "CSR times one vector, columns once for rows that share them",
-  .op     = SPMM_OP_VECTOR,
-  .format = SPMM_CSR,
-  .takes  = Takes,
-  .work   = VectorWork,
-  .run    = Run
-};
+SPMM_KERNEL(SpmmVectorNodes) =
+  VectorKernel("vector-nodes", "CSR times one vector, columns once for rows that share them", Takes, VectorWork, Run);

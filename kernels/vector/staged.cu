@@ -135,15 +135,8 @@ static bool Takes(const SpmmFacts *facts, const HrpbParams *, const SpmmOperands
   return facts->staged && VectorTakes(o);
 }
 
-SPMM_KERNEL(SpmmVectorStaged) = {
-  .name   = "vector-staged",
-  .what   = "CSR times one vector, entries of neighbouring rows at once",
-  .op     = SPMM_OP_VECTOR,
-  .format = SPMM_CSR,
-  .takes  = Takes,
-  .work   = VectorWork,
-  .run    = Run
-};
+SPMM_KERNEL(SpmmVectorStaged) =
+  VectorKernel("vector-staged", "CSR times one vector, entries of neighbouring rows at once", Takes, VectorWork, Run);
 
 template <bool CONJUGATE> static HrpbError RunPairs(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
 {

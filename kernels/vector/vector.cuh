@@ -72,6 +72,13 @@ template <typename Number> struct VectorProductWith {
 typedef VectorProductWith<HrpbScalar> VectorProduct;
 typedef VectorProductWith<VectorPair> VectorPairProduct;
 
+/* A kernel for one vector: its object for the table */
+static constexpr SpmmKernel VectorKernel(const char *name, const char *what, decltype(SpmmKernel::takes) takes,
+  decltype(SpmmKernel::work) work, decltype(SpmmKernel::run) run)
+{
+  return {.name = name, .what = what, .op = SPMM_OP_VECTOR, .format = SPMM_CSR, .takes = takes, .work = work, .run = run};
+}
+
 /* csr.cu: a kernel with all parts of rows that are cut */
 HrpbError VectorMultiplyParts(const VectorProduct *, cudaStream_t);
 HrpbError VectorMultiplyParts(const VectorPairProduct *, cudaStream_t);
@@ -84,11 +91,11 @@ HrpbError VectorProductOf(const SpmmMatrix *, const SpmmOperands *, void *work, 
 HrpbError VectorProductOf(const SpmmMatrix *, const SpmmOperands *, void *work, VectorPairProduct *, bool conjugate);
 
 /* A kernel for complex numbers as two objects: with the matrix as it is, and with its conjugate. See real/real.h */
-#define VECTOR_PAIRS_KERNEL(kernel, text, description, taken, runs) \
-  SPMM_KERNEL(kernel) = {.name = text, .what = description, .op = SPMM_OP_VECTOR, .format = SPMM_CSR, .takes = taken, .work = VectorPairWork, .run = runs}
 #define VECTOR_PAIRS_KERNELS(kernel, text, description, taken, runs) \
-  VECTOR_PAIRS_KERNEL(kernel, text "-complex", "CSR times one vector of complex numbers, " description, taken, runs<false>); \
-  VECTOR_PAIRS_KERNEL(kernel##Conjugate, text "-conjugate", "conjugated CSR times one vector of complex numbers, " description, taken, runs<true>)
+  SPMM_KERNEL(kernel) = \
+    VectorKernel(text "-complex", "CSR times one vector of complex numbers, " description, taken, VectorPairWork, runs<false>); \
+  SPMM_KERNEL(kernel##Conjugate) = VectorKernel( \
+    text "-conjugate", "conjugated CSR times one vector of complex numbers, " description, taken, VectorPairWork, runs<true>)
 
 /* columns.cu */
 void VectorDropColumns(VectorPlan *, cudaStream_t);
@@ -230,7 +237,8 @@ template <typename F> static HrpbError VectorWithLanes(int32_t lanes, F f)
    What lane adds of a row, of LANES lanes. TURNS entries are on their way together. Lanes that have fewer read the last
    one of the row again: with a condition on each read the compiler waits for one before it issues the next
 */
-template <int LANES, int TURNS, typename Column, typename Values, typename Number> static __device__ __forceinline__ Number VectorSumOfLane(const Column *colidx, Values values, int32_t length, const Number *x, int32_t lane)
+template <int LANES, int TURNS, typename Column, typename Values, typename Number>
+static __device__ __forceinline__ Number VectorSumOfLane(const Column *colidx, Values values, int32_t length, const Number *x, int32_t lane)
 {
   Number sum = {};
 
@@ -278,9 +286,11 @@ template <typename Number> static __device__ __forceinline__ void VectorMultiply
     WARPS = VECTOR_THREADS / HRPB_LANES
   };
   __shared__ Number warp_sum[WARPS];
-  const VectorPart  p   = a.parts[i];
-  Number            sum = VectorSumOfLanes<HRPB_LANES>(VectorSumOfLane<VECTOR_THREADS, VECTOR_PART_TURNS>(a.colidx + p.begin, a.values + p.begin, p.length, a.x, threadIdx.x));
+  constexpr int     TURNS = VECTOR_PART_TURNS;
+  const VectorPart  p     = a.parts[i];
+  Number            sum   = VectorSumOfLane<VECTOR_THREADS, TURNS>(a.colidx + p.begin, a.values + p.begin, p.length, a.x, threadIdx.x);
 
+  sum = VectorSumOfLanes<HRPB_LANES>(sum);
   if (threadIdx.x % HRPB_LANES == 0) warp_sum[threadIdx.x / HRPB_LANES] = sum;
   __syncthreads();
   if (threadIdx.x > 0) return;
@@ -323,7 +333,9 @@ template <typename Number> static __device__ __forceinline__ bool VectorHasLongR
    Launch a kernel with so many thread blocks for rows, which calls VectorHasLongRows(). Where a row has several parts,
    a kernel with all parts goes ahead, and they are added up when they are long done
 */
-template <typename Number, typename... More> static HrpbError VectorLaunch(void (*kernel)(VectorProductWith<Number>, More...), VectorProductWith<Number> *p, int64_t nblocks, cudaStream_t stream, const More &...more)
+template <typename Number, typename... More>
+static HrpbError VectorLaunch(void (*kernel)(VectorProductWith<Number>, More...), VectorProductWith<Number> *p, int64_t nblocks,
+  cudaStream_t stream, const More &...more)
 {
   const bool     apart   = p->nparts > p->nlong;
   const unsigned combine = apart ? HrpbGrid(p->nlong, VECTOR_THREADS) : 0;
