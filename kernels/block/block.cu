@@ -327,9 +327,11 @@ static __global__ void __launch_bounds__(THREADS) MoveKernel(const __grid_consta
   }
 }
 
-static __global__ void __launch_bounds__(THREADS) ScalarsKernel(BlockScalarOp op, int64_t N, const BlockNumber *active, BlockNumber *out, const BlockNumber *x, const BlockNumber *y)
+static __global__ void __launch_bounds__(THREADS)
+  ScalarsKernel(BlockScalarOp op, int64_t N, const BlockNumber *active, BlockNumber *out, const BlockNumber *x, const BlockNumber *y)
 {
-  for (int64_t j = (int64_t)blockIdx.x * THREADS + threadIdx.x; j < N; j += (int64_t)gridDim.x * THREADS) out[j] = Coefficient(active, j) != 0 ? BlockScalar(op, Coefficient(x, j), Coefficient(y, j)) : (BlockNumber)0;
+  for (int64_t j = (int64_t)blockIdx.x * THREADS + threadIdx.x; j < N; j += (int64_t)gridDim.x * THREADS)
+    out[j] = Coefficient(active, j) != 0 ? BlockScalar(op, Coefficient(x, j), Coefficient(y, j)) : (BlockNumber)0;
 }
 
 /*
@@ -563,7 +565,8 @@ static size_t Work(int64_t n, int64_t N, int64_t nx)
 HrpbError BlockSumParts(const BlockShape *s, int64_t nparts, int64_t nsums, BlockNumber *sums)
 {
   if (nsums == 0) return HRPB_SUCCESS;
-  return LaunchAs(nparts == 0, SumTiles, dim3(HrpbGrid(nsums, HRPB_WARPS)), THREADS, 0, s->stream, (const BlockNumber *)s->work, nparts, nsums, sums);
+  return LaunchAs(nparts == 0, SumTiles, dim3(HrpbGrid(nsums, HRPB_WARPS)), THREADS, 0, s->stream, (const BlockNumber *)s->work, nparts,
+    nsums, sums);
 }
 
 /* nx N sums of the parts that the kernel before has left in the workspace. A block without rows has no parts */
@@ -650,7 +653,9 @@ static HrpbError Smooth(const BlockShape *s, const BlockSmooth *t)
 
 static HrpbError Copy(const BlockShape *s, BlockIn X, BlockOut Y)
 {
-  return IsEmpty(s) || X.array == Y.array ? HRPB_SUCCESS : HrpbCopyColumns((HrpbScalar *)Y.array, PARTS * Y.ld, (const HrpbScalar *)X.array, PARTS * X.ld, PARTS * s->n, s->N, s->stream);
+  return IsEmpty(s) || X.array == Y.array
+           ? HRPB_SUCCESS
+           : HrpbCopyColumns((HrpbScalar *)Y.array, PARTS * Y.ld, (const HrpbScalar *)X.array, PARTS * X.ld, PARTS * s->n, s->N, s->stream);
 }
 
 static HrpbError Zero(const BlockShape *s, BlockOut Y)
@@ -677,7 +682,8 @@ static HrpbError Move(const BlockShape *s, const HrpbInt *from, const HrpbInt *t
   return HRPB_SUCCESS;
 }
 
-static HrpbError Scalars(const BlockShape *s, BlockScalarOp op, const BlockNumber *active, BlockNumber *out, const BlockNumber *x, const BlockNumber *y)
+static HrpbError Scalars(const BlockShape *s, BlockScalarOp op, const BlockNumber *active, BlockNumber *out, const BlockNumber *x,
+  const BlockNumber *y)
 {
   if (s->N == 0) return HRPB_SUCCESS;
   HrpbCall(HrpbLaunch(ScalarsKernel, HrpbGrid(s->N, THREADS, MOST_BLOCKS), THREADS, 0, s->stream, op, s->N, active, out, x, y));

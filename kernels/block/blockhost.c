@@ -156,7 +156,8 @@ static HrpbError Residual(const BlockShape *s, BlockIn Y, const BlockNumber *a, 
 static HrpbError Smooth(const BlockShape *s, const BlockSmooth *t)
 {
   for (int64_t j = 0; j < s->N; j++) {
-    const BlockNumber *y0 = t->Y0.array + j * t->Y0.ld, *x = t->X.array + j * t->X.ld, *b = t->B.array + j * t->B.ld, *w = t->W.array ? t->W.array + j * t->W.ld : NULL;
+    const BlockNumber *y0 = t->Y0.array + j * t->Y0.ld, *x = t->X.array + j * t->X.ld, *b = t->B.array + j * t->B.ld,
+                      *w = t->W.array ? t->W.array + j * t->W.ld : NULL;
     BlockNumber       *y = t->Y.array + j * t->Y.ld;
 
     for (int64_t i = 0; i < s->n; i++) {
@@ -190,11 +191,13 @@ static HrpbError Zero(const BlockShape *s, BlockOut Y)
 static HrpbError Move(const BlockShape *s, const HrpbInt *from, const HrpbInt *to, BlockIn X, BlockOut Y)
 {
   if (s->n == 0) return HRPB_SUCCESS;
-  for (int64_t k = 0; k < s->N; k++) memmove(Y.array + (to ? to[k] : k) * Y.ld, X.array + (from ? from[k] : k) * X.ld, sizeof(BlockNumber) * (size_t)s->n);
+  for (int64_t k = 0; k < s->N; k++)
+    memmove(Y.array + (to ? to[k] : k) * Y.ld, X.array + (from ? from[k] : k) * X.ld, sizeof(BlockNumber) * (size_t)s->n);
   return HRPB_SUCCESS;
 }
 
-static HrpbError Scalars(const BlockShape *s, BlockScalarOp op, const BlockNumber *active, BlockNumber *out, const BlockNumber *x, const BlockNumber *y)
+static HrpbError Scalars(const BlockShape *s, BlockScalarOp op, const BlockNumber *active, BlockNumber *out, const BlockNumber *x,
+  const BlockNumber *y)
 {
   for (int64_t j = 0; j < s->N; j++) out[j] = Coefficient(active, j) != 0 ? BlockScalar(op, Coefficient(x, j), Coefficient(y, j)) : 0;
   return HRPB_SUCCESS;

@@ -136,7 +136,8 @@ typedef struct {
   HrpbError (*move)(const BlockShape *, const HrpbInt *from, const HrpbInt *to, BlockIn X, BlockOut Y);
 
   /* out_j = x_j op y_j where active_j is not zero, else 0. out may be x or y */
-  HrpbError (*scalars)(const BlockShape *, BlockScalarOp op, const BlockNumber *active, BlockNumber *out, const BlockNumber *x, const BlockNumber *y);
+  HrpbError (*scalars)(const BlockShape *, BlockScalarOp op, const BlockNumber *active, BlockNumber *out, const BlockNumber *x,
+    const BlockNumber *y);
 
   /*
      Invert a positive definite matrix. It is one if all pivots are positive; those behind the rank are one. With any

@@ -405,7 +405,8 @@ template <int M> static HrpbError RunCombineGram(const BlockShape *s, BlockGramK
   return HRPB_SUCCESS;
 }
 
-HrpbError BlockCombineGram(const BlockShape *s, const BlockTerm terms[2], BlockOut Y, BlockGramKind kind, const BlockNumber *D, BlockNumber *G)
+HrpbError BlockCombineGram(const BlockShape *s, const BlockTerm terms[2], BlockOut Y, BlockGramKind kind, const BlockNumber *D,
+  BlockNumber *G)
 {
   const CombineGramArgs a = {{{terms[0], terms[1]}, Y, s->n, (int32_t)s->N}, D, (double *)s->work};
 

@@ -83,7 +83,8 @@ HrpbError ComplexCsrHost(const SpmmMatrix *A, const SpmmOperands *o)
   for (int64_t first = 0; first < o->N; first += COLUMNS) {
     const int64_t      N    = o->N - first < COLUMNS ? o->N - first : COLUMNS;
     const SpmmOperands part = SpmmColumns(o, first, N);
-    const SpmmView     X = SpmmViewOf(part.X.array, part.X.ld, part.X.layout), Y = SpmmViewOf(part.Y.array, part.Y.ld, part.Y.layout), Y0 = SpmmViewOf(part.Y0.array, part.Y0.ld, part.Y0.layout);
+    const SpmmView     X = SpmmViewOf(part.X.array, part.X.ld, part.X.layout), Y = SpmmViewOf(part.Y.array, part.Y.ld, part.Y.layout),
+                   Y0 = SpmmViewOf(part.Y0.array, part.Y0.ld, part.Y0.layout);
 
     for (int64_t i = 0; i < A->nrows; i++) {
       HrpbScalar sums[2][COLUMNS];
@@ -91,7 +92,9 @@ HrpbError ComplexCsrHost(const SpmmMatrix *A, const SpmmOperands *o)
       if (in_place && A->rowptr[i] == A->rowptr[i + 1]) continue; /* as csr-host */
       RowsTimes(A, i, X, N, sums);
       for (int64_t row = 0; row < 2; row++) {
-        for (int64_t n = 0; n < N; n++) part.Y.array[(2 * i + row) * Y.row + n * Y.column] = adds ? Y0.array[(2 * i + row) * Y0.row + n * Y0.column] + sums[row][n] : sums[row][n];
+        for (int64_t n = 0; n < N; n++)
+          part.Y.array[(2 * i + row) * Y.row + n * Y.column] =
+            adds ? Y0.array[(2 * i + row) * Y0.row + n * Y0.column] + sums[row][n] : sums[row][n];
       }
     }
   }

@@ -38,7 +38,8 @@ static __global__ void __launch_bounds__(HRPB_THREADS) ExpandRows(int64_t nrows,
   }
 }
 
-static __global__ void __launch_bounds__(HRPB_THREADS) ExpandColumns(int64_t nrows, int64_t nnz, const HrpbInt *rowptr, const HrpbInt *colidx, Pair<HrpbInt> *real_colidx)
+static __global__ void __launch_bounds__(HRPB_THREADS)
+  ExpandColumns(int64_t nrows, int64_t nnz, const HrpbInt *rowptr, const HrpbInt *colidx, Pair<HrpbInt> *real_colidx)
 {
   for (int64_t k = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; k < nnz; k += (int64_t)gridDim.x * HRPB_THREADS) {
     const HrpbInt       column = 2 * colidx[rowptr[0] + k];
@@ -50,7 +51,8 @@ static __global__ void __launch_bounds__(HRPB_THREADS) ExpandColumns(int64_t nro
   }
 }
 
-static __global__ void __launch_bounds__(HRPB_THREADS) ExpandValues(int64_t nrows, int64_t nnz, const HrpbInt *rowptr, const Pair<HrpbScalar> *values, Pair<HrpbScalar> *real_values)
+static __global__ void __launch_bounds__(HRPB_THREADS)
+  ExpandValues(int64_t nrows, int64_t nnz, const HrpbInt *rowptr, const Pair<HrpbScalar> *values, Pair<HrpbScalar> *real_values)
 {
   for (int64_t k = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; k < nnz; k += (int64_t)gridDim.x * HRPB_THREADS) {
     const Pair<HrpbScalar> value = values[rowptr[0] + k];
@@ -62,30 +64,37 @@ static __global__ void __launch_bounds__(HRPB_THREADS) ExpandValues(int64_t nrow
   }
 }
 
-static __global__ void __launch_bounds__(HRPB_THREADS) TakePairs(int64_t nnz, const HrpbInt *map, const Pair<HrpbScalar> *values, Pair<HrpbScalar> *to)
+static __global__ void __launch_bounds__(HRPB_THREADS)
+  TakePairs(int64_t nnz, const HrpbInt *map, const Pair<HrpbScalar> *values, Pair<HrpbScalar> *to)
 {
-  for (int64_t k = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; k < nnz; k += (int64_t)gridDim.x * HRPB_THREADS) to[k] = values[map[k]];
+  for (int64_t k = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; k < nnz; k += (int64_t)gridDim.x * HRPB_THREADS)
+    to[k] = values[map[k]];
 }
 
-HrpbError ComplexPatternDevice(int64_t nrows, int64_t nnz, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbInt *real_rowptr, HrpbInt *real_colidx, HrpbStream stream)
+HrpbError ComplexPatternDevice(int64_t nrows, int64_t nnz, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbInt *real_rowptr,
+  HrpbInt *real_colidx, HrpbStream stream)
 {
   HrpbCall(HrpbLaunch(ExpandRows, HrpbGrid(nrows + 1, HRPB_THREADS), HRPB_THREADS, 0, stream, nrows, rowptr, real_rowptr));
   if (nnz == 0) return HRPB_SUCCESS;
-  HrpbCall(HrpbLaunch(ExpandColumns, HrpbGrid(nnz, HRPB_THREADS), HRPB_THREADS, 0, stream, nrows, nnz, rowptr, colidx, (Pair<HrpbInt> *)real_colidx));
+  HrpbCall(HrpbLaunch(ExpandColumns, HrpbGrid(nnz, HRPB_THREADS), HRPB_THREADS, 0, stream, nrows, nnz, rowptr, colidx,
+    (Pair<HrpbInt> *)real_colidx));
   return HRPB_SUCCESS;
 }
 
-HrpbError ComplexValuesDevice(int64_t nrows, int64_t nnz, const HrpbInt *rowptr, const HrpbScalar *values, HrpbScalar *real_values, HrpbStream stream)
+HrpbError ComplexValuesDevice(int64_t nrows, int64_t nnz, const HrpbInt *rowptr, const HrpbScalar *values, HrpbScalar *real_values,
+  HrpbStream stream)
 {
   if (nnz == 0) return HRPB_SUCCESS;
-  HrpbCall(HrpbLaunch(ExpandValues, HrpbGrid(nnz, HRPB_THREADS), HRPB_THREADS, 0, stream, nrows, nnz, rowptr, (const Pair<HrpbScalar> *)values, (Pair<HrpbScalar> *)real_values));
+  HrpbCall(HrpbLaunch(ExpandValues, HrpbGrid(nnz, HRPB_THREADS), HRPB_THREADS, 0, stream, nrows, nnz, rowptr,
+    (const Pair<HrpbScalar> *)values, (Pair<HrpbScalar> *)real_values));
   return HRPB_SUCCESS;
 }
 
 HrpbError ComplexTakeDevice(int64_t nnz, const HrpbInt *map, const HrpbScalar *values, HrpbScalar *to, HrpbStream stream)
 {
   if (nnz == 0) return HRPB_SUCCESS;
-  HrpbCall(HrpbLaunch(TakePairs, HrpbGrid(nnz, HRPB_THREADS), HRPB_THREADS, 0, stream, nnz, map, (const Pair<HrpbScalar> *)values, (Pair<HrpbScalar> *)to));
+  HrpbCall(HrpbLaunch(TakePairs, HrpbGrid(nnz, HRPB_THREADS), HRPB_THREADS, 0, stream, nnz, map, (const Pair<HrpbScalar> *)values,
+    (Pair<HrpbScalar> *)to));
   return HRPB_SUCCESS;
 }
 

@@ -34,8 +34,10 @@ HrpbError ComplexFits(int64_t nrows, int64_t ncols, int64_t nnz);
 */
 void      ComplexPatternHost(int64_t nrows, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbInt *real_rowptr, HrpbInt *real_colidx);
 void      ComplexValuesHost(int64_t nrows, const HrpbInt *rowptr, const HrpbScalar *values, HrpbScalar *real_values);
-HrpbError ComplexPatternDevice(int64_t nrows, int64_t nnz, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbInt *real_rowptr, HrpbInt *real_colidx, HrpbStream stream);
-HrpbError ComplexValuesDevice(int64_t nrows, int64_t nnz, const HrpbInt *rowptr, const HrpbScalar *values, HrpbScalar *real_values, HrpbStream stream);
+HrpbError ComplexPatternDevice(int64_t nrows, int64_t nnz, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbInt *real_rowptr,
+  HrpbInt *real_colidx, HrpbStream stream);
+HrpbError ComplexValuesDevice(int64_t nrows, int64_t nnz, const HrpbInt *rowptr, const HrpbScalar *values, HrpbScalar *real_values,
+  HrpbStream stream);
 
 /*
    What csr-host makes of the real matrix, to the bit, without the real matrix: a plain product, or one that is added.

@@ -40,12 +40,15 @@ HrpbError SparseIsSubset(const SparseMatrix *X, const HrpbInt *rowptr, const Hrp
   HrpbCall(CheckKernels());
   HrpbCall(HrpbAllocate(&lacking, 1, stream));
   cuda = cudaMemsetAsync(lacking, 0, sizeof(*lacking), stream);
-  err  = cuda == cudaSuccess ? HrpbLaunch(Rows<false>, HrpbGrid(X->nrows, HRPB_WARPS), HRPB_THREADS, 0, stream, *X, (HrpbScalar)0, rowptr, colidx, (HrpbScalar *)NULL, lacking) : HrpbDeviceError(cuda);
+  err  = cuda == cudaSuccess ? HrpbLaunch(Rows<false>, HrpbGrid(X->nrows, HRPB_WARPS), HRPB_THREADS, 0, stream, *X, (HrpbScalar)0, rowptr,
+                                 colidx, (HrpbScalar *)NULL, lacking)
+                             : HrpbDeviceError(cuda);
   if (!err) err = HrpbBring(&found, lacking, sizeof(found), stream);
   return HrpbFree(lacking, !err && found ? HRPB_ERR_UNSUPPORTED : err, stream);
 }
 
-HrpbError SparseAddSubset(const SparseMatrix *X, HrpbScalar a, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbScalar *values, HrpbStream stream)
+HrpbError SparseAddSubset(const SparseMatrix *X, HrpbScalar a, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbScalar *values,
+  HrpbStream stream)
 {
   HrpbCall(CheckKernels());
   return HrpbLaunch(Rows<true>, HrpbGrid(X->nrows, HRPB_WARPS), HRPB_THREADS, 0, stream, *X, a, rowptr, colidx, values, (uint32_t *)NULL);

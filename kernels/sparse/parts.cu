@@ -7,7 +7,8 @@
 #include "sparse.h"
 
 /* Entries of D and O before a row are before that row of both */
-static __global__ void __launch_bounds__(HRPB_THREADS) Join(const __grid_constant__ SparseMatrix D, const __grid_constant__ SparseMatrix O, const HrpbInt *map, HrpbInt *rowptr, HrpbInt *colidx)
+static __global__ void __launch_bounds__(HRPB_THREADS)
+  Join(const __grid_constant__ SparseMatrix D, const __grid_constant__ SparseMatrix O, const HrpbInt *map, HrpbInt *rowptr, HrpbInt *colidx)
 {
   const int lane = threadIdx.x % HRPB_LANES;
 
@@ -23,7 +24,8 @@ static __global__ void __launch_bounds__(HRPB_THREADS) Join(const __grid_constan
   }
 }
 
-static __global__ void __launch_bounds__(HRPB_THREADS) JoinValues(const __grid_constant__ SparseMatrix D, const __grid_constant__ SparseMatrix O, HrpbScalar *values)
+static __global__ void __launch_bounds__(HRPB_THREADS)
+  JoinValues(const __grid_constant__ SparseMatrix D, const __grid_constant__ SparseMatrix O, HrpbScalar *values)
 {
   const int lane = threadIdx.x % HRPB_LANES;
 
@@ -35,13 +37,16 @@ static __global__ void __launch_bounds__(HRPB_THREADS) JoinValues(const __grid_c
   }
 }
 
-static __global__ void __launch_bounds__(HRPB_THREADS) Renumber(int64_t nnz, const HrpbInt *colidx, HrpbInt own, const HrpbInt *map, HrpbInt *to)
+static __global__ void __launch_bounds__(HRPB_THREADS)
+  Renumber(int64_t nnz, const HrpbInt *colidx, HrpbInt own, const HrpbInt *map, HrpbInt *to)
 {
-  for (int64_t k = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; k < nnz; k += (int64_t)gridDim.x * HRPB_THREADS) to[k] = colidx[k] < own ? colidx[k] : own + map[colidx[k] - own];
+  for (int64_t k = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; k < nnz; k += (int64_t)gridDim.x * HRPB_THREADS)
+    to[k] = colidx[k] < own ? colidx[k] : own + map[colidx[k] - own];
 }
 
 /* Where the columns of O begin in each row. The number of those before, and of those of O, in an array each */
-static __global__ void __launch_bounds__(HRPB_THREADS) Count(const __grid_constant__ SparseMatrix C, HrpbInt own, HrpbInt *rowptr_d, HrpbInt *rowptr_o, uint8_t *used)
+static __global__ void __launch_bounds__(HRPB_THREADS)
+  Count(const __grid_constant__ SparseMatrix C, HrpbInt own, HrpbInt *rowptr_d, HrpbInt *rowptr_o, uint8_t *used)
 {
   const int lane = threadIdx.x % HRPB_LANES;
 
@@ -60,7 +65,8 @@ static __global__ void __launch_bounds__(HRPB_THREADS) Count(const __grid_consta
   }
 }
 
-static __global__ void __launch_bounds__(HRPB_THREADS) Columns(const __grid_constant__ SparseMatrix C, HrpbInt own, const HrpbInt *rowptr_d, const HrpbInt *rowptr_o, const HrpbInt *map, HrpbInt *d, HrpbInt *o)
+static __global__ void __launch_bounds__(HRPB_THREADS) Columns(const __grid_constant__ SparseMatrix C, HrpbInt own, const HrpbInt *rowptr_d,
+  const HrpbInt *rowptr_o, const HrpbInt *map, HrpbInt *d, HrpbInt *o)
 {
   for (int64_t row = (int64_t)blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES; row < C.nrows; row += (int64_t)gridDim.x * HRPB_WARPS) {
     const int64_t begin = C.rowptr[row], end = C.rowptr[row + 1], to = rowptr_d[row], middle = begin + rowptr_d[row + 1] - to;
@@ -72,7 +78,8 @@ static __global__ void __launch_bounds__(HRPB_THREADS) Columns(const __grid_cons
   }
 }
 
-static __global__ void __launch_bounds__(HRPB_THREADS) Values(const __grid_constant__ SparseMatrix C, const HrpbInt *rowptr_d, const HrpbInt *rowptr_o, HrpbScalar *d, HrpbScalar *o)
+static __global__ void __launch_bounds__(HRPB_THREADS)
+  Values(const __grid_constant__ SparseMatrix C, const HrpbInt *rowptr_d, const HrpbInt *rowptr_o, HrpbScalar *d, HrpbScalar *o)
 {
   for (int64_t row = (int64_t)blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES; row < C.nrows; row += (int64_t)gridDim.x * HRPB_WARPS) {
     const int64_t begin = C.rowptr[row], end = C.rowptr[row + 1], to = rowptr_d[row], middle = begin + rowptr_d[row + 1] - to;
@@ -109,12 +116,15 @@ HrpbError SparseSplitRows(const SparseMatrix *C, int64_t own, HrpbInt *rowptr_d,
   return HrpbExclusiveSum(rowptr_o, C->nrows + 1, stream);
 }
 
-HrpbError SparseSplitColumns(const SparseMatrix *C, int64_t own, const HrpbInt *rowptr_d, const HrpbInt *rowptr_o, const HrpbInt *map, HrpbInt *colidx_d, HrpbInt *colidx_o, HrpbStream stream)
+HrpbError SparseSplitColumns(const SparseMatrix *C, int64_t own, const HrpbInt *rowptr_d, const HrpbInt *rowptr_o, const HrpbInt *map,
+  HrpbInt *colidx_d, HrpbInt *colidx_o, HrpbStream stream)
 {
-  return HrpbLaunch(Columns, HrpbGrid(C->nrows, HRPB_WARPS), HRPB_THREADS, 0, stream, *C, (HrpbInt)own, rowptr_d, rowptr_o, map, colidx_d, colidx_o);
+  return HrpbLaunch(Columns, HrpbGrid(C->nrows, HRPB_WARPS), HRPB_THREADS, 0, stream, *C, (HrpbInt)own, rowptr_d, rowptr_o, map, colidx_d,
+    colidx_o);
 }
 
-HrpbError SparseSplitValues(const SparseMatrix *C, const HrpbInt *rowptr_d, const HrpbInt *rowptr_o, HrpbScalar *values_d, HrpbScalar *values_o, HrpbStream stream)
+HrpbError SparseSplitValues(const SparseMatrix *C, const HrpbInt *rowptr_d, const HrpbInt *rowptr_o, HrpbScalar *values_d,
+  HrpbScalar *values_o, HrpbStream stream)
 {
   return HrpbLaunch(Values, HrpbGrid(C->nrows, HRPB_WARPS), HRPB_THREADS, 0, stream, *C, rowptr_d, rowptr_o, values_d, values_o);
 }

@@ -96,8 +96,10 @@ HrpbError SparseJoin(const SparseMatrix *D, const SparseMatrix *O, const HrpbInt
 HrpbError SparseJoinValues(const SparseMatrix *D, const SparseMatrix *O, HrpbScalar *values, HrpbStream stream);
 HrpbError SparseRenumber(int64_t nnz, const HrpbInt *colidx, int64_t own, const HrpbInt *map, HrpbInt *to, HrpbStream stream);
 HrpbError SparseSplitRows(const SparseMatrix *C, int64_t own, HrpbInt *rowptr_d, HrpbInt *rowptr_o, uint8_t *used, HrpbStream stream);
-HrpbError SparseSplitColumns(const SparseMatrix *C, int64_t own, const HrpbInt *rowptr_d, const HrpbInt *rowptr_o, const HrpbInt *map, HrpbInt *colidx_d, HrpbInt *colidx_o, HrpbStream stream);
-HrpbError SparseSplitValues(const SparseMatrix *C, const HrpbInt *rowptr_d, const HrpbInt *rowptr_o, HrpbScalar *values_d, HrpbScalar *values_o, HrpbStream stream);
+HrpbError SparseSplitColumns(const SparseMatrix *C, int64_t own, const HrpbInt *rowptr_d, const HrpbInt *rowptr_o, const HrpbInt *map,
+  HrpbInt *colidx_d, HrpbInt *colidx_o, HrpbStream stream);
+HrpbError SparseSplitValues(const SparseMatrix *C, const HrpbInt *rowptr_d, const HrpbInt *rowptr_o, HrpbScalar *values_d,
+  HrpbScalar *values_o, HrpbStream stream);
 
 /*
    Whether a matrix with these row pointers and columns has all entries of X: HRPB_ERR_UNSUPPORTED if it lacks one.

@@ -247,7 +247,8 @@ static PetscErrorCode AIJTCUDeviceMultiplyInto(Mat A, AIJTCUPlan *plan, AIJTCUDe
 /* Rows are real ones, also where a kernel for one vector counts complex ones */
 static AIJTCUDeviceArrays AIJTCUArraysFor(Mat A, const AIJTCUAsk *ask, const AIJTCUWorkOrder *order)
 {
-  return (AIJTCUDeviceArrays){.ask = ask, .order = order, .operands = order->operands, .m = AIJTCU_PARTS * A->rmap->n, .n = AIJTCU_PARTS * A->cmap->n};
+  return (AIJTCUDeviceArrays){
+    .ask = ask, .order = order, .operands = order->operands, .m = AIJTCU_PARTS * A->rmap->n, .n = AIJTCU_PARTS * A->cmap->n};
 }
 
 /* Compute C = A B, as ordered for this ask */

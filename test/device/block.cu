@@ -318,7 +318,9 @@ static void TestAXPBY(const Case &c, bool has_a, bool has_b)
 
   const Vectors X0 = X;
 
-  Run(c.device, c.n, c.N, 0, {&X, &Y}, {&a, &b}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *d, BlockNumber **x) { return ops->axpby(s, d[1], has_a ? x[0] : NULL, In(d[0]), has_b ? x[1] : NULL); });
+  Run(c.device, c.n, c.N, 0, {&X, &Y}, {&a, &b}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *d, BlockNumber **x) {
+    return ops->axpby(s, d[1], has_a ? x[0] : NULL, In(d[0]), has_b ? x[1] : NULL);
+  });
   Report(Inside(expected, Y) && Same(X.values, X0.values), "axpby: wrote elsewhere", c.where);
   for (int64_t j = 0; j < c.N; j++) {
     const BlockNumber aj = a[(size_t)j], bj = b[(size_t)j];
@@ -354,7 +356,9 @@ static void TestMAXPY(const Case &c, int64_t nx, bool has_coef, HrpbScalar sign)
   Y0 = Y;
   for (Vectors &x : X) blocks.push_back(&x);
   blocks.push_back(&Y);
-  Run(c.device, c.n, c.N, 0, blocks, {&coef}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **x) { return ops->maxpy(s, b[nx], sign, nx, has_coef ? x[0] : NULL, Ins(b, nx).data()); });
+  Run(c.device, c.n, c.N, 0, blocks, {&coef}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **x) {
+    return ops->maxpy(s, b[nx], sign, nx, has_coef ? x[0] : NULL, Ins(b, nx).data());
+  });
   Report(Inside(Y0, Y), "maxpy: wrote elsewhere", c.where);
   for (int64_t j = 0; j < c.N; j++) {
     for (int64_t i = 0; i < c.n; i++) {
@@ -381,7 +385,9 @@ static Numbers Dots(bool device, std::vector<Vectors *> X, Vectors *Y)
   Numbers       dots((size_t)(nx * Y->N), guard);
 
   X.push_back(Y);
-  Run(device, Y->n, Y->N, nx, X, {&dots}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **x) { return ops->dots(s, nx, Ins(b, nx).data(), In(b[nx]), x[0]); });
+  Run(device, Y->n, Y->N, nx, X, {&dots}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **x) {
+    return ops->dots(s, nx, Ins(b, nx).data(), In(b[nx]), x[0]);
+  });
   return dots;
 }
 
@@ -399,7 +405,9 @@ static void TestMove(const Case &c, bool in_place)
     to.push_back((HrpbInt)(c.N - 1 - k));
     for (int64_t i = 0; i < c.n; i++) expected.At(i, in_place ? k : to.back()) = X0.At(i, from.back());
   }
-  Run(c.device, c.n, count, 0, {&X, &Y}, {}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **) { return ops->move(s, from.data(), in_place ? NULL : to.data(), In(b[0]), b[in_place ? 0 : 1]); });
+  Run(c.device, c.n, count, 0, {&X, &Y}, {}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **) {
+    return ops->move(s, from.data(), in_place ? NULL : to.data(), In(b[0]), b[in_place ? 0 : 1]);
+  });
   right = in_place ? Same(X.values, expected.values) && Same(Y.values, Y0.values) : Same(Y.values, expected.values) && Same(X.values, X0.values);
   Report(right, in_place ? "move: wrong in place" : "move: wrong", c.where);
 }
@@ -420,21 +428,23 @@ static void TestSmooth(const Case &c, BlockNumber a, BlockNumber b, BlockNumber 
   std::vector<Vectors> before(d, d + 5);
   const int            out = place ? place - 1 : 4;
 
-  Run(c.device, c.n, c.N, 0, {&d[0], &d[1], &d[2], &d[3], &d[4]}, {&D}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *k, BlockNumber **x) {
-    const BlockSmooth t = {a, b, f, In(k[0]), In(k[1]), In(k[2]), has_w ? In(k[3]) : BlockIn{NULL, 0}, x[0], dblock, k[out]};
+  Run(c.device, c.n, c.N, 0, {&d[0], &d[1], &d[2], &d[3], &d[4]}, {&D},
+    [&](const BlockOps *ops, const BlockShape *s, BlockOut *k, BlockNumber **x) {
+      const BlockSmooth t = {a, b, f, In(k[0]), In(k[1]), In(k[2]), has_w ? In(k[3]) : BlockIn{NULL, 0}, x[0], dblock, k[out]};
 
-    return ops->smooth(s, &t);
-  });
+      return ops->smooth(s, &t);
+    });
   for (int k = 0; k < 5; k++) Report(k == out ? Inside(before[(size_t)k], d[k]) : Same(before[(size_t)k].values, d[k].values), "smooth: wrote elsewhere", c.where);
   for (int64_t j = 0; j < c.N; j++) {
     for (int64_t i = 0; i < c.n; i++) {
-      const Wide    ay = a == 0 ? Wide(0) : Widen(a) * Widen(before[0].At(i, j)), bx = b == 0 ? Wide(0) : Widen(b) * Widen(before[1].At(i, j));
+      const Wide ay = a == 0 ? Wide(0) : Widen(a) * Widen(before[0].At(i, j)), bx = b == 0 ? Wide(0) : Widen(b) * Widen(before[1].At(i, j));
       const int64_t first = i / dblock * dblock;
       Wide          sum   = ay + bx;
       long double   size  = std::abs(ay) + std::abs(bx);
 
       for (int64_t k = 0; k < dblock && f != 0; k++) {
-        const Wide fd = Widen(f) * Widen(D[(size_t)(first * dblock + i - first + k * dblock)]), r = Widen(before[2].At(first + k, j)), w = has_w ? Widen(before[3].At(first + k, j)) : Wide(0);
+        const Wide fd = Widen(f) * Widen(D[(size_t)(first * dblock + i - first + k * dblock)]), r = Widen(before[2].At(first + k, j)),
+                   w = has_w ? Widen(before[3].At(first + k, j)) : Wide(0);
 
         sum += fd * (r - w);
         size += std::abs(fd) * (std::abs(r) + std::abs(w));
@@ -447,7 +457,8 @@ static void TestSmooth(const Case &c, BlockNumber a, BlockNumber b, BlockNumber 
 
 static void TestSmooths(const Case &c, int32_t dblock)
 {
-  const BlockNumber numbers[5][3] = {{0, 0, unit * (HrpbScalar)0.7}, {0, 1, (BlockNumber)-0.4}, {unit * (HrpbScalar)-0.3, unit * (HrpbScalar)1.3, unit * (HrpbScalar)0.9}, {1, 0, 1}, {2, 1, 0}};
+  const BlockNumber numbers[5][3] = {{0, 0, unit * (HrpbScalar)0.7}, {0, 1, (BlockNumber)-0.4},
+    {unit * (HrpbScalar)-0.3, unit * (HrpbScalar)1.3, unit * (HrpbScalar)0.9}, {1, 0, 1}, {2, 1, 0}};
 
   for (int k = 0; k < 5; k++) {
     for (int place = 0; place < 3; place++) {
@@ -473,17 +484,19 @@ static void TestCGStep(const Case &c, bool has_a, bool has_sums, BlockStepKind k
   }
   Vectors R0 = R, Z0 = Z;
 
-  Run(c.device, c.n, c.N, kind ? 2 : 1, {&W, &R, &Z}, {&a, &sums, &D}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **x) {
-    const BlockStep t = {kind, has_a ? x[0] : NULL, In(b[0]), b[1], x[2], b[2]};
+  Run(c.device, c.n, c.N, kind ? 2 : 1, {&W, &R, &Z}, {&a, &sums, &D},
+    [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **x) {
+      const BlockStep t = {kind, has_a ? x[0] : NULL, In(b[0]), b[1], x[2], b[2]};
 
-    return ops->cg_step(s, &t, has_sums ? x[1] : NULL);
-  });
+      return ops->cg_step(s, &t, has_sums ? x[1] : NULL);
+    });
   Report(Inside(R0, R) && Inside(Z0, Z), "cg_step: wrote elsewhere", c.where);
   for (int64_t j = 0; j < c.N; j++) {
     const BlockNumber aj = a[(size_t)j];
 
     for (int64_t i = 0; i < c.n; i++) {
-      const Wide aw = aj == 0 ? Wide(0) : Widen(aj) * Widen(W.At(i, j)), r0 = Widen(R0.At(i, j)), z = kind ? Widen(D[(size_t)i]) * Widen(R.At(i, j)) : Widen(Z0.At(i, j));
+      const Wide aw = aj == 0 ? Wide(0) : Widen(aj) * Widen(W.At(i, j)), r0 = Widen(R0.At(i, j)),
+                 z = kind ? Widen(D[(size_t)i]) * Widen(R.At(i, j)) : Widen(Z0.At(i, j));
 
       right = right && Near(R.At(i, j), r0 - aw, std::abs(r0) + std::abs(aw), 1);
       right = right && Near(Z.At(i, j), z, std::abs(z), 1);
@@ -514,7 +527,9 @@ static void TestResidual(const Case &c, bool has_sums)
   }
   Vectors Y0 = Y, X0 = X, R0 = R;
 
-  Run(c.device, c.n, c.N, 1, {&Y, &X, &R}, {&a, &sums}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **x) { return ops->residual(s, In(b[0]), x[0], In(b[1]), b[2], has_sums ? x[1] : NULL); });
+  Run(c.device, c.n, c.N, 1, {&Y, &X, &R}, {&a, &sums}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **x) {
+    return ops->residual(s, In(b[0]), x[0], In(b[1]), b[2], has_sums ? x[1] : NULL);
+  });
   Report(Same(Y0.values, Y.values) && Same(X0.values, X.values) && Inside(R0, R), "residual: wrote elsewhere", c.where);
   for (int64_t j = 0; j < c.N; j++) {
     for (int64_t i = 0; i < c.n; i++) {
@@ -533,12 +548,14 @@ static void TestCopyAndZero(const Case &c)
   Vectors X = New(c), Y = RandomVectors(c.n, c.N, c.padding + 3, c.shift), Y0 = Y;
   bool    right = true;
 
-  Run(c.device, c.n, c.N, 0, {&X, &Y}, {}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **) { return ops->copy(s, In(b[0]), b[1]); });
+  Run(c.device, c.n, c.N, 0, {&X, &Y}, {},
+    [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **) { return ops->copy(s, In(b[0]), b[1]); });
   for (int64_t j = 0; j < c.N; j++) {
     for (int64_t i = 0; i < c.n; i++) right = right && Y.At(i, j) == X.At(i, j);
   }
   Report(right && Inside(Y0, Y), "copy: wrong", c.where);
-  Run(c.device, c.n, c.N, 0, {&Y}, {}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **) { return ops->zero(s, b[0]); });
+  Run(c.device, c.n, c.N, 0, {&Y}, {},
+    [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **) { return ops->zero(s, b[0]); });
   for (int64_t j = 0; j < c.N; j++) {
     for (int64_t i = 0; i < c.n; i++) right = right && Y.At(i, j) == 0;
   }
@@ -555,7 +572,9 @@ static void TestScale(const Case &c, int32_t dblock, bool transpose, bool in_pla
   if (c.n > 3) D[3] = 0;
   Vectors X0 = X, Y0 = in_place ? X : Y;
 
-  Run(c.device, c.n, c.N, 0, {&X, &Y}, {&D}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **x) { return ops->scale(s, x[0], dblock, transpose, In(b[0]), in_place ? b[0] : b[1]); });
+  Run(c.device, c.n, c.N, 0, {&X, &Y}, {&D}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **x) {
+    return ops->scale(s, x[0], dblock, transpose, In(b[0]), in_place ? b[0] : b[1]);
+  });
   Vectors &found = in_place ? X : Y;
 
   Report(Inside(Y0, found), "scale: wrote elsewhere", c.where);
@@ -614,7 +633,8 @@ static void TestScalars(bool device, int64_t N)
     for (int64_t j = 0; j < N; j++) {
       const BlockNumber expected = j % 7 != 3 ? ScalarOp(op, x0[(size_t)j], y0[(size_t)j]) : 0, second = ScalarOp(op, 1, y0[(size_t)j]);
 
-      right = right && Near(out[(size_t)j], Widen(expected), std::abs(Widen(expected)), roundings_of_product - 1) && Near(y[(size_t)j], Widen(second), std::abs(Widen(second)), roundings_of_product - 1);
+      right = right && Near(out[(size_t)j], Widen(expected), std::abs(Widen(expected)), roundings_of_product - 1) &&
+              Near(y[(size_t)j], Widen(second), std::abs(Widen(second)), roundings_of_product - 1);
     }
     Report(right && out.back() == guard, "scalars: wrong", device ? "device" : "host");
   }
@@ -734,7 +754,8 @@ static void CheckGram(const Case &c, BlockGramKind kind, Vectors *X, Vectors *Y,
     const int64_t i = k % c.N, j = k / c.N % c.N, row = std::min(i, j), column = std::max(i, j);
     const bool    second = k >= c.N * c.N;
     long double   size;
-    const Wide    expected = Product(second && kind == BLOCK_GRAM_WITH_Y ? Y : X, second && kind == BLOCK_GRAM_WITH_X ? X : Y, row, column, &size);
+    const Wide    expected =
+      Product(second && kind == BLOCK_GRAM_WITH_Y ? Y : X, second && kind == BLOCK_GRAM_WITH_X ? X : Y, row, column, &size);
 
     right[(size_t)k] = Near(G[(size_t)k], expected, size, (double)c.n + 2);
   });
@@ -765,11 +786,12 @@ static void TestGram(const Case &c, BlockGramKind kind, bool scaled)
   Vectors       X = New(c), Y = New(c);
   Numbers       D = RandomNumbers(c.n), G((size_t)count + 1, guard);
 
-  RunWith(c.device, c.n, c.N, GramWork(c, kind), {&X, &Y}, {&D, &G}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **x) {
-    const BlockGram g = {kind, In(b[0]), scaled ? BlockIn{NULL, 0} : In(b[1]), x[0]};
+  RunWith(
+    c.device, c.n, c.N, GramWork(c, kind), {&X, &Y}, {&D, &G}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **x) {
+      const BlockGram g = {kind, In(b[0]), scaled ? BlockIn{NULL, 0} : In(b[1]), x[0]};
 
-    return ops->gram(s, &g, x[1]);
-  });
+      return ops->gram(s, &g, x[1]);
+    });
   if (scaled) Scale(c, D, &X, &Y);
   CheckGram(c, kind, &X, &Y, G, "gram: wrong", "gram: not symmetric");
 }
@@ -812,12 +834,13 @@ static void TestCombineGram(const Case &c, BlockGramKind kind)
   Numbers       D = RandomNumbers(c.n), K = RandomNumbers(c.N * c.N), L = RandomNumbers(c.N * c.N), G((size_t)count + 1, guard);
   bool          same = true;
 
-  RunWith(c.device, c.n, c.N, GramWork(c, kind), {&X, &W, &Y, &expected}, {&D, &K, &L, &G}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **x) {
-    const BlockTerm terms[] = {{1, In(b[0]), NULL, x[1], false}, {-1, In(b[1]), NULL, x[2], true}};
-    const HrpbError err     = ops->combine(s, false, 2, terms, b[3]);
+  RunWith(c.device, c.n, c.N, GramWork(c, kind), {&X, &W, &Y, &expected}, {&D, &K, &L, &G},
+    [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **x) {
+      const BlockTerm terms[] = {{1, In(b[0]), NULL, x[1], false}, {-1, In(b[1]), NULL, x[2], true}};
+      const HrpbError err     = ops->combine(s, false, 2, terms, b[3]);
 
-    return err ? err : ops->combine_gram(s, terms, b[2], kind, x[0], x[3]);
-  });
+      return err ? err : ops->combine_gram(s, terms, b[2], kind, x[0], x[3]);
+    });
   Report(Inside(Y0, Y), "combine_gram: wrote elsewhere", c.where);
   for (int64_t j = 0; j < c.N; j++) {
     for (int64_t i = 0; i < c.n; i++) same = same && Y.At(i, j) == expected.At(i, j);

@@ -345,7 +345,8 @@ static void TestAdd(Pattern has)
     Report(near, "values", "a sum with some of the entries");
     FreeDevice(x);
     x = ToDevice(Make("dense", Y.nrows, Y.ncols, Dense));
-    Report(SparseIsSubset(&x, y.rowptr, y.colidx, NULL) == (has == Dense ? HRPB_SUCCESS : HRPB_ERR_UNSUPPORTED), "an entry that is lacking", "a sum");
+    Report(SparseIsSubset(&x, y.rowptr, y.colidx, NULL) == (has == Dense ? HRPB_SUCCESS : HRPB_ERR_UNSUPPORTED), "an entry that is lacking",
+      "a sum");
     if (has != Dense) Report(SameBits(sum.data(), Download(y.values, y.nnz).data(), sum.size()), "changed", "a sum that was refused");
   }
   FreeDevice(x);
@@ -411,7 +412,8 @@ static void TestParts(int64_t nrows, Pattern left, Pattern right)
     for (HrpbInt &j : colidx) j = j < D.ncols ? j : (HrpbInt)D.ncols + place[(size_t)(j - D.ncols)];
     Report(Download(columns, nnz) == colidx, "numbers", "parts");
   }
-  for (void *p : std::vector<void *>{joined, columns, to, rows[0], rows[1], cols[0], cols[1], all, parts[0], parts[1], flags}) Check(cudaFree(p));
+  for (void *p : std::vector<void *>{joined, columns, to, rows[0], rows[1], cols[0], cols[1], all, parts[0], parts[1], flags})
+    Check(cudaFree(p));
   FreeDevice(d);
   FreeDevice(o);
 }
