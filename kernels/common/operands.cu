@@ -127,14 +127,14 @@ static bool Takes(const SpmmFacts *, const HrpbParams *, const SpmmOperands *o, 
   return !SpmmIsPlain(o);
 }
 
-static HrpbError BricksWork(const SpmmMatrix *A, const SpmmOperands *o, size_t *bytes)
+template <SpmmFormat FORMAT> static HrpbError Work(const SpmmMatrix *A, const SpmmOperands *o, size_t *bytes)
 {
-  return GeneralWork(SPMM_BRICKS, A, o, bytes);
+  return GeneralWork(FORMAT, A, o, bytes);
 }
 
-static HrpbError BricksRun(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
+template <SpmmFormat FORMAT> static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
 {
-  return GeneralRun(SPMM_BRICKS, A, o, work, stream);
+  return GeneralRun(FORMAT, A, o, work, stream);
 }
 
 SPMM_KERNEL(SpmmBricksGeneral) = {
@@ -143,19 +143,9 @@ SPMM_KERNEL(SpmmBricksGeneral) = {
   .op     = SPMM_OP_PRODUCT,
   .format = SPMM_BRICKS,
   .takes  = Takes,
-  .work   = BricksWork,
-  .run    = BricksRun
+  .work   = Work<SPMM_BRICKS>,
+  .run    = Run<SPMM_BRICKS>
 };
-
-static HrpbError CsrWork(const SpmmMatrix *A, const SpmmOperands *o, size_t *bytes)
-{
-  return GeneralWork(SPMM_CSR, A, o, bytes);
-}
-
-static HrpbError CsrRun(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
-{
-  return GeneralRun(SPMM_CSR, A, o, work, stream);
-}
 
 SPMM_KERNEL(SpmmCsrGeneral) = {
   .name   = "csr-general",
@@ -163,6 +153,6 @@ SPMM_KERNEL(SpmmCsrGeneral) = {
   .op     = SPMM_OP_PRODUCT,
   .format = SPMM_CSR,
   .takes  = Takes,
-  .work   = CsrWork,
-  .run    = CsrRun
+  .work   = Work<SPMM_CSR>,
+  .run    = Run<SPMM_CSR>
 };

@@ -38,28 +38,6 @@ static PetscErrorCode AIJTCUBlockLike(Mat M, PetscBool device, Mat *kept)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Y = X of the same layout, one on the host and the other on the device. MatCopy() would go entry by entry */
-static PetscErrorCode AIJTCUBlockBring(Mat X, Mat Y)
-{
-  const PetscScalar *x;
-  PetscScalar       *y;
-  PetscInt           ldx, ldy;
-
-  PetscFunctionBegin;
-  PetscCall(MatDenseGetLDA(X, &ldx));
-  PetscCall(MatDenseGetLDA(Y, &ldy));
-  PetscCall(MatDenseGetArrayRead(X, &x));
-  PetscCall(MatDenseGetArrayWrite(Y, &y));
-  for (PetscInt j = 0; j < X->cmap->N; j++) PetscCall(PetscArraycpy(y + j * ldy, x + j * ldx, X->rmap->n));
-  PetscCall(MatDenseRestoreArrayWrite(Y, &y));
-  PetscCall(MatDenseRestoreArrayRead(X, &x));
-  if (!Y->assembled) { /* with a reduction */
-    PetscCall(MatAssemblyBegin(Y, MAT_FINAL_ASSEMBLY));
-    PetscCall(MatAssemblyEnd(Y, MAT_FINAL_ASSEMBLY));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
    B without the part in the null space of the transpose, or of A in a solve with the transpose. As in KSPSolve(): no X
    gives that part
@@ -199,7 +177,7 @@ PetscErrorCode AIJTCUBlockWhere(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X, Mat at
     at[i] = given[i];
     if (s->place.given_device[i] == device) continue;
     at[i] = s->moved[i];
-    if (i == 0 || !ksp->guess_zero) PetscCall(AIJTCUBlockBring(given[i], at[i]));
+    if (i == 0 || !ksp->guess_zero) PetscCall(AIJTCUCopyDense(given[i], at[i]));
     else PetscCall(MatZeroEntries(at[i]));
   }
   PetscCall(AIJTCUBlockRangeOnly(ksp, s, &at[0]));
@@ -212,7 +190,7 @@ PetscErrorCode AIJTCUBlockDone(AIJTCUBlockKSP *s, Mat at, Mat X)
   Mat idle;
 
   PetscFunctionBegin;
-  if (at != X) PetscCall(AIJTCUBlockBring(at, X));
+  if (at != X) PetscCall(AIJTCUCopyDense(at, X));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(s->product); i++) {
     const Mat result = s->product[i].result;
 

@@ -113,6 +113,9 @@ PETSC_INTERN PetscBool AIJTCURefusalHolds(AIJTCURefusal *);
 /* blocks.c */
 PETSC_INTERN PetscErrorCode AIJTCULocalBlocks(Mat, Mat[2], const PetscInt **);
 
+/* dense.c */
+PETSC_INTERN PetscErrorCode AIJTCUCopyDense(Mat, Mat);
+
 /* whole.c */
 PETSC_INTERN PetscInt AIJTCUWholeColumns(PetscInt);
 PETSC_INTERN PetscInt AIJTCUWholeBegin(PetscInt);

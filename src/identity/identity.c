@@ -432,6 +432,20 @@ PetscErrorCode AIJTCUInherit(Mat A, Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The same of the first of the operands of a product that is an aijtcu. Some may be NULL */
+PetscErrorCode AIJTCUInheritFromFirst(const Mat operand[3], Mat C)
+{
+  AIJTCUIdentity *plan = NULL;
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 3 && !(plan && plan->own_name); i++) {
+    if (!operand[i]) continue;
+    PetscCall(AIJTCUGetIdentity(operand[i], &plan));
+    if (plan && plan->own_name) PetscCall(AIJTCUInherit(operand[i], C));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    Let the two blocks of a parallel matrix have plans. This is done at product time, because assembly, COO assembly and
    disassembly make new blocks.

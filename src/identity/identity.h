@@ -98,6 +98,7 @@ PETSC_INTERN PetscErrorCode AIJTCUGetIdentity(Mat, AIJTCUIdentity **);
 PETSC_INTERN PetscErrorCode AIJTCUAttach(Mat, AIJTCUKind, PetscBool, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUDetach(Mat);
 PETSC_INTERN PetscErrorCode AIJTCUInherit(Mat, Mat);
+PETSC_INTERN PetscErrorCode AIJTCUInheritFromFirst(const Mat[3], Mat);
 PETSC_INTERN PetscErrorCode AIJTCUAttachBlocks(Mat);
 PETSC_INTERN PetscErrorCode AIJTCUGetBlocks(Mat, Mat[2]);
 PETSC_INTERN PetscErrorCode AIJTCUWrapComposed(Mat);

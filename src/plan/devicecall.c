@@ -133,6 +133,17 @@ PetscErrorCode AIJTCUDeviceCall(Mat A, AIJTCUPlan *plan, AIJTCUNeed need, AIJTCU
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Have the pattern on the device, where C gets a matrix of its own then */
+PetscErrorCode AIJTCUPatternToDevice(Mat C)
+{
+  const AIJTCUDeviceInt *i, *j;
+
+  PetscFunctionBegin;
+  AIJTCUCallParent(C, MatSeqAIJCUSPARSEGetIJ(C, PETSC_FALSE, &i, &j));
+  AIJTCUCallParent(C, MatSeqAIJCUSPARSERestoreIJ(C, PETSC_FALSE, &i, &j));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Add the arrays of the matrix to an order that needs them */
 void AIJTCUOrderTakeCSR(AIJTCUWorkOrder *order, const AIJTCUDeviceCSR *csr)
 {

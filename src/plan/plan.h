@@ -85,6 +85,7 @@ typedef PetscErrorCode (*AIJTCUDeviceFn)(Mat, AIJTCUPlan *, const AIJTCUDeviceCS
 
 /* devicecall.c */
 PETSC_INTERN void           AIJTCUDeviceForgetValues(Mat, AIJTCUPlan *);
+PETSC_INTERN PetscErrorCode AIJTCUPatternToDevice(Mat);
 PETSC_INTERN void           AIJTCUOrderTakeCSR(AIJTCUWorkOrder *, const AIJTCUDeviceCSR *);
 PETSC_INTERN PetscErrorCode AIJTCUOrderRun(Mat, AIJTCUPlan *, AIJTCUWorkOrder *, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceFetch(Mat);

@@ -142,17 +142,10 @@ static PetscErrorCode AIJTCUCallParents(Mat C, PetscErrorCode (*f)(Mat))
 */
 static PetscErrorCode AIJTCUInheritFromOperands(Mat C)
 {
-  Mat operand[3] = {C->product->A, C->product->B, C->product->C};
+  const Mat operand[3] = {C->product->A, C->product->B, C->product->C};
 
   PetscFunctionBegin;
-  for (int i = 0; i < 3; i++) {
-    AIJTCUPlan *plan = NULL;
-
-    if (operand[i]) PetscCall(AIJTCUGetPlan(operand[i], &plan));
-    if (!plan || !plan->id.own_name) continue;
-    PetscCall(AIJTCUInherit(operand[i], C));
-    break;
-  }
+  PetscCall(AIJTCUInheritFromFirst(operand, C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -132,17 +132,6 @@ static PetscErrorCode AIJTCUSampledOrder(Mat S, AIJTCUPlan *plan, AIJTCUAsk ask,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* C gets a device matrix of its own when its pattern is asked for there */
-static PetscErrorCode AIJTCUSampledTouch(Mat C)
-{
-  const AIJTCUDeviceInt *i, *j;
-
-  PetscFunctionBegin;
-  AIJTCUCallParent(C, MatSeqAIJCUSPARSEGetIJ(C, PETSC_FALSE, &i, &j));
-  AIJTCUCallParent(C, MatSeqAIJCUSPARSERestoreIJ(C, PETSC_FALSE, &i, &j));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* One block. right has the rows of Y that its columns name */
 static PetscErrorCode AIJTCUSampledDoBlock(const AIJTCUSampled *p, int which, SpmmIn right, HrpbError *err)
 {
@@ -165,7 +154,7 @@ static PetscErrorCode AIJTCUSampledDoBlock(const AIJTCUSampled *p, int which, Sp
   PetscCall(AIJTCUGetPlan(S, &plan));
   if (plan) PetscCall(AIJTCUSampledOrder(S, plan, ask, &order, err));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJTCUSampledTouch(C));
+  PetscCall(AIJTCUPatternToDevice(C));
   AIJTCUCallParent(C, MatSeqAIJCUSPARSEGetArrayWrite(C, &c));
   order.operands   = SpmmSampled(p->k, p->left.array, p->left.ld, right.array, right.ld, p->scale, c);
   order.operands.X = right;

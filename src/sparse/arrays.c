@@ -117,22 +117,11 @@ PetscErrorCode AIJTCUSparsePattern(Mat C, int64_t nrows, int64_t nnz, const Hrpb
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Have the pattern on the device */
-static PetscErrorCode AIJTCUSparsePatternToDevice(Mat C)
-{
-  const AIJTCUDeviceInt *i, *j;
-
-  PetscFunctionBegin;
-  AIJTCUCallParent(C, MatSeqAIJCUSPARSEGetIJ(C, PETSC_FALSE, &i, &j));
-  AIJTCUCallParent(C, MatSeqAIJCUSPARSERestoreIJ(C, PETSC_FALSE, &i, &j));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The values of C on the device, which are the newest then. C has its pattern */
 PetscErrorCode AIJTCUSparseWriteBegin(Mat C, PetscScalar **values)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUCallWithoutValues(C, AIJTCUSparsePatternToDevice));
+  PetscCall(AIJTCUCallWithoutValues(C, AIJTCUPatternToDevice));
   AIJTCUCallParent(C, MatSeqAIJCUSPARSEGetArrayWrite(C, values));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -141,21 +130,6 @@ PetscErrorCode AIJTCUSparseWriteEnd(Mat C, PetscScalar **values)
 {
   PetscFunctionBegin;
   AIJTCUCallParent(C, MatSeqAIJCUSPARSERestoreArrayWrite(C, values));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* C is of the type of the first operand that is ours, with its options */
-PetscErrorCode AIJTCUSparseInherit(Mat C, const Mat operand[3])
-{
-  PetscFunctionBegin;
-  for (int i = 0; i < 3; i++) {
-    AIJTCUPlan *plan = NULL;
-
-    if (operand[i]) PetscCall(AIJTCUGetPlan(operand[i], &plan));
-    if (!plan || !plan->id.own_name) continue;
-    PetscCall(AIJTCUInherit(operand[i], C));
-    break;
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

@@ -512,7 +512,7 @@ static PetscErrorCode AIJTCUParallelTakes(Mat C, Mat *D)
     if (named) type = ((PetscObject)operand[i])->type_name;
   }
   PetscCall(AIJTCUProductTakes(C, sparse ? ((PetscObject)C)->type_name : type, D));
-  if (!sparse) PetscCall(AIJTCUSparseInherit(C, operand)); /* a C that was there keeps its options */
+  if (!sparse) PetscCall(AIJTCUInheritFromFirst(operand, C)); /* a C that was there keeps its options */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

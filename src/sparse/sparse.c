@@ -136,7 +136,7 @@ static PetscErrorCode AIJTCUSparseResult(Mat C, const Mat operand[3], const Spar
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscUseTypeMethod(C, assemblyend, MAT_FINAL_ASSEMBLY);
-  if (!sparse) PetscCall(AIJTCUSparseInherit(C, operand));
+  if (!sparse) PetscCall(AIJTCUInheritFromFirst(operand, C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

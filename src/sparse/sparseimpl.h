@@ -18,7 +18,6 @@ PETSC_INTERN PetscErrorCode AIJTCUSparseBring(void *, const void *, size_t, stru
 PETSC_INTERN PetscErrorCode AIJTCUSparsePattern(Mat, int64_t, int64_t, const HrpbInt[], const HrpbInt[]);
 PETSC_INTERN PetscErrorCode AIJTCUSparseWriteBegin(Mat, PetscScalar **);
 PETSC_INTERN PetscErrorCode AIJTCUSparseWriteEnd(Mat, PetscScalar **);
-PETSC_INTERN PetscErrorCode AIJTCUSparseInherit(Mat, const Mat[3]);
 
   #if AIJTCU_HAVE_HALO
 /* parallel.c */

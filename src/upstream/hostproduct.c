@@ -163,26 +163,6 @@ static PetscErrorCode AIJTCUHostMultiplyAll(Mat C, Mat *D)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The local entries of D for those of C, wherever these are */
-static PetscErrorCode AIJTCUHostCopyDense(Mat D, Mat C)
-{
-  const PetscScalar *d;
-  PetscScalar       *c;
-  PetscInt           ldd, ldc;
-
-  PetscFunctionBegin;
-  PetscCall(MatDenseGetLDA(D, &ldd));
-  PetscCall(MatDenseGetLDA(C, &ldc));
-  PetscCall(MatDenseGetArrayRead(D, &d));
-  PetscCall(MatDenseGetArrayWrite(C, &c));
-  for (PetscInt j = 0; j < C->cmap->N && C->rmap->n; j++) PetscCall(PetscArraycpy(c + (size_t)j * (size_t)ldc, d + (size_t)j * (size_t)ldd, C->rmap->n));
-  PetscCall(MatDenseRestoreArrayWrite(C, &c));
-  PetscCall(MatDenseRestoreArrayRead(D, &d));
-  PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MatProductNumeric_AIJTCU_Host(Mat C)
 {
   Mat            D;
@@ -192,7 +172,7 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Host(Mat C)
   PetscFunctionBegin;
   PetscCall(AIJTCUHostMultiplyAll(C, &D));
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)C, &dense, MATSEQDENSE, MATMPIDENSE, ""));
-  ierr = dense ? AIJTCUHostCopyDense(D, C) : MatCopy(D, C, SAME_NONZERO_PATTERN);
+  ierr = dense ? AIJTCUCopyDense(D, C) : MatCopy(D, C, SAME_NONZERO_PATTERN);
   PetscCall(MatDestroy(&D));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
