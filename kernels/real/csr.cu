@@ -43,7 +43,8 @@ static __device__ __forceinline__ Columns ReadColumns(const HrpbScalar *p)
    U  entries that are on their way together: the second number of the bounds leaves them registers. Beyond the last one
       it is read again, and not added
 */
-template <int G, int K, int U> static __global__ void __launch_bounds__(THREADS, K == 1 ? 8 : 6) CsrPairs(const __grid_constant__ CsrPairsArgs a)
+template <int G, int K, int U>
+static __global__ void __launch_bounds__(THREADS, K == 1 ? 8 : 6) CsrPairs(const __grid_constant__ CsrPairsArgs a)
 {
   const int64_t row  = (int64_t)blockIdx.x * (THREADS / G) + threadIdx.x / G;
   const int32_t n0   = blockIdx.y * (G * K * WIDTH) + threadIdx.x % G * WIDTH; /* first column */
@@ -120,12 +121,14 @@ static HrpbError WorkBytes(const SpmmMatrix *A, const SpmmOperands *o, size_t *b
 
 static bool Takes(const SpmmFacts *, const HrpbParams *, const SpmmOperands *o, const SpmmDevice *)
 {
-  return o->X.layout == SPMM_COLUMN_MAJOR && o->Y.layout == SPMM_COLUMN_MAJOR && (o->update == SPMM_ASSIGN || (o->update == SPMM_ADD && o->Y0.layout == SPMM_COLUMN_MAJOR));
+  return o->X.layout == SPMM_COLUMN_MAJOR && o->Y.layout == SPMM_COLUMN_MAJOR &&
+         (o->update == SPMM_ASSIGN || (o->update == SPMM_ADD && o->Y0.layout == SPMM_COLUMN_MAJOR));
 }
 
 template <int G, int K, int U> static HrpbError Launch(const CsrPairsArgs &a, cudaStream_t stream)
 {
-  return LaunchAfter(CsrPairs<G, K, U>, dim3(HrpbGrid(a.nrows, THREADS / G), (a.N + G * K * WIDTH - 1) / (G * K * WIDTH)), THREADS, 0, stream, a);
+  return LaunchAfter(CsrPairs<G, K, U>, dim3(HrpbGrid(a.nrows, THREADS / G), (a.N + G * K * WIDTH - 1) / (G * K * WIDTH)), THREADS, 0,
+    stream, a);
 }
 
 /* nrows, ncols and the operands are those of the real matrix, the arrays of A those of the complex one */
@@ -133,7 +136,8 @@ static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *work, Hrp
 {
   const int32_t N = (int32_t)o->N, ldr = LeadingDimension(N);
   HrpbScalar   *R = (HrpbScalar *)work;
-  CsrPairsArgs  a = {A->rowptr, A->colidx, (const VectorPair *)A->values, R, o->update == SPMM_ADD ? o->Y0.array : NULL, o->Y.array, o->Y.ld, o->Y0.ld, (int32_t)(A->nrows / 2), ldr, N};
+  CsrPairsArgs a = {A->rowptr, A->colidx, (const VectorPair *)A->values, R, o->update == SPMM_ADD ? o->Y0.array : NULL, o->Y.array, o->Y.ld,
+    o->Y0.ld, (int32_t)(A->nrows / 2), ldr, N};
 
   if (!Takes(NULL, NULL, o, NULL)) return HRPB_ERR_UNSUPPORTED;
   HrpbCall(RowMajor(o->X.array, o->X.ld, (int32_t)A->ncols, N, R, (int32_t)A->ncols, ldr, stream));
@@ -145,7 +149,15 @@ static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *work, Hrp
 }
 
 /* The kernels of the real matrix are what the choice knows. This one stands in for them where it can */
-static const SpmmKernel pairs = {.name = "csr-complex", .what = "CSR of complex numbers times a row-major copy of B", .op = SPMM_OP_PRODUCT, .format = SPMM_CSR, .takes = Takes, .work = WorkBytes, .run = Run};
+static const SpmmKernel pairs = {
+  .name   = "csr-complex",
+  .what   = "CSR of complex numbers times a row-major copy of B",
+  .op     = SPMM_OP_PRODUCT,
+  .format = SPMM_CSR,
+  .takes  = Takes,
+  .work   = WorkBytes,
+  .run    = Run
+};
 
 const SpmmKernel *ComplexCsrKernel(const CsrSchedule *s, const SpmmOperands *o)
 {

@@ -98,7 +98,8 @@ HrpbError ComplexTakeDevice(int64_t nnz, const HrpbInt *map, const HrpbScalar *v
   return HRPB_SUCCESS;
 }
 
-extern "C" const SpmmKernel SpmmVectorCsrPairs, SpmmVectorBinsPairs, SpmmVectorStagedPairs, SpmmVectorCsrPairsConjugate, SpmmVectorBinsPairsConjugate, SpmmVectorStagedPairsConjugate;
+extern "C" const SpmmKernel SpmmVectorCsrPairs, SpmmVectorBinsPairs, SpmmVectorStagedPairs, SpmmVectorCsrPairsConjugate,
+  SpmmVectorBinsPairsConjugate, SpmmVectorStagedPairsConjugate;
 
 const SpmmKernel *ComplexVectorKernel(const VectorPlan *v, bool conjugate)
 {

@@ -45,7 +45,8 @@ static __global__ void __launch_bounds__(VECTOR_THREADS, sizeof(Number) == 16 ? 
   else MultiplyBin<5, Number>(a, bins, block);
 }
 
-template <typename Number, bool CONJUGATE> static HrpbError RunFor(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
+template <typename Number, bool CONJUGATE>
+static HrpbError RunFor(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
 {
   VectorProductWith<Number> p;
   Bins                      bins;

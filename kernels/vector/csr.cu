@@ -89,7 +89,8 @@ static void SetValues(const HrpbScalar *values, bool conjugate, VectorPairValues
   *to = {(const VectorPair *)values, conjugate};
 }
 
-template <typename Number> static HrpbError ProductOf(const SpmmMatrix *A, const SpmmOperands *o, void *work, bool conjugate, VectorProductWith<Number> *p)
+template <typename Number>
+static HrpbError ProductOf(const SpmmMatrix *A, const SpmmOperands *o, void *work, bool conjugate, VectorProductWith<Number> *p)
 {
   const VectorPlan                     *v = A->vector;
   typename VectorValuesOf<Number>::Type values;

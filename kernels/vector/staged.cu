@@ -31,7 +31,8 @@ static __host__ __device__ constexpr int BlocksOf(size_t number)
 }
 
 /* Threads that have no more read the last entry again, see VectorSumOfLane() */
-template <typename Number> static __device__ __forceinline__ void Stage(const VectorProductWith<Number> &a, const VectorBlock &b, Term<Number> *terms)
+template <typename Number>
+static __device__ __forceinline__ void Stage(const VectorProductWith<Number> &a, const VectorBlock &b, Term<Number> *terms)
 {
   const HrpbInt *colidx = a.colidx + b.begin;
   const auto     values = a.values + b.begin;
@@ -66,7 +67,9 @@ static __device__ __forceinline__ Lane LaneOf(const VectorBlock &b, int32_t i)
   return l;
 }
 
-template <typename Number> static __global__ void __launch_bounds__(VECTOR_THREADS, BlocksOf(sizeof(Number))) VectorStaged(const __grid_constant__ VectorProductWith<Number> a)
+template <typename Number>
+static __global__ void __launch_bounds__(VECTOR_THREADS, BlocksOf(sizeof(Number)))
+  VectorStaged(const __grid_constant__ VectorProductWith<Number> a)
 {
   __shared__ Term<Number> terms[VECTOR_STAGED];
   __shared__ Number       sums[VECTOR_THREADS];
@@ -117,7 +120,8 @@ template <typename Number> static __global__ void __launch_bounds__(VECTOR_THREA
   if (thread < nrows) VectorStore(a, b.first + thread, sums[thread]);
 }
 
-template <typename Number, bool CONJUGATE> static HrpbError RunFor(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
+template <typename Number, bool CONJUGATE>
+static HrpbError RunFor(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
 {
   VectorProductWith<Number> p;
 

@@ -34,12 +34,14 @@ static __global__ void __launch_bounds__(HRPB_THREADS) MakeRows(const HrpbInt *r
   for (int64_t r = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; r <= ncols; r += (int64_t)gridDim.x * HRPB_THREADS) to_rowptr[r] = (HrpbInt)HrpbLowerBound(sorted, 0, nnz, r);
 }
 
-template <typename Number> static __global__ void __launch_bounds__(HRPB_THREADS) TakeValues(const Number *values, int64_t nnz, const int32_t *map, Number *to)
+template <typename Number>
+static __global__ void __launch_bounds__(HRPB_THREADS) TakeValues(const Number *values, int64_t nnz, const int32_t *map, Number *to)
 {
   for (int64_t k = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; k < nnz; k += (int64_t)gridDim.x * HRPB_THREADS) to[k] = values[map[k]];
 }
 
-static HrpbError MakeTranspose(const HrpbInt *rowptr, const HrpbInt *colidx, int scalars, Sort *s, cudaStream_t stream, const VectorPlan *v, VectorTranspose *t)
+static HrpbError MakeTranspose(const HrpbInt *rowptr, const HrpbInt *colidx, int scalars, Sort *s, cudaStream_t stream,
+  const VectorPlan *v, VectorTranspose *t)
 {
   const unsigned grid = HrpbGrid(v->nnz > v->ncols ? v->nnz : v->ncols + (int64_t)1, HRPB_THREADS);
   int            bits = 1;
@@ -59,7 +61,8 @@ static HrpbError MakeTranspose(const HrpbInt *rowptr, const HrpbInt *colidx, int
 }
 
 /* With numbers of so many scalars. No kernel reads complex ones by nodes */
-static HrpbError Transpose(const HrpbInt *rowptr, const HrpbInt *colidx, int scalars, HrpbStream stream, const VectorPlan *v, VectorTranspose *t)
+static HrpbError Transpose(const HrpbInt *rowptr, const HrpbInt *colidx, int scalars, HrpbStream stream, const VectorPlan *v,
+  VectorTranspose *t)
 {
   Sort      s = {};
   HrpbError err;
@@ -73,7 +76,8 @@ static HrpbError Transpose(const HrpbInt *rowptr, const HrpbInt *colidx, int sca
   if (!err) err = VectorPlanDevice(v->ncols, v->nrows, t->rowptr, stream, &t->plan);
   if (!err && scalars == 1) err = VectorNodesDevice(t->rowptr, t->colidx, stream, &t->plan);
   if (!err) err = VectorColumnsDevice(t->rowptr, t->colidx, stream, &t->plan);
-  t->bytes = t->plan.bytes + (int64_t)sizeof(HrpbInt) * (v->ncols + 1 + v->nnz) + (int64_t)(sizeof(int32_t) + scalars * sizeof(HrpbScalar)) * v->nnz;
+  t->bytes =
+    t->plan.bytes + (int64_t)sizeof(HrpbInt) * (v->ncols + 1 + v->nnz) + (int64_t)(sizeof(int32_t) + scalars * sizeof(HrpbScalar)) * v->nnz;
   if (err) VectorTransposeDestroyDevice(t, stream);
   return err;
 }
@@ -90,13 +94,15 @@ HrpbError ComplexTransposeDevice(const HrpbInt *rowptr, const HrpbInt *colidx, H
 
 HrpbError VectorTransposeValuesDevice(int64_t first, const HrpbScalar *values, HrpbStream stream, const VectorTranspose *t)
 {
-  HrpbCall(HrpbLaunch(TakeValues<HrpbScalar>, HrpbGrid(t->plan.nnz, HRPB_THREADS), HRPB_THREADS, 0, stream, values + first, t->plan.nnz, t->map, t->values));
+  HrpbCall(HrpbLaunch(TakeValues<HrpbScalar>, HrpbGrid(t->plan.nnz, HRPB_THREADS), HRPB_THREADS, 0, stream, values + first, t->plan.nnz,
+    t->map, t->values));
   return HRPB_SUCCESS;
 }
 
 HrpbError ComplexTransposeValuesDevice(int64_t first, const HrpbScalar *values, HrpbStream stream, const VectorTranspose *t)
 {
-  HrpbCall(HrpbLaunch(TakeValues<VectorPair>, HrpbGrid(t->plan.nnz, HRPB_THREADS), HRPB_THREADS, 0, stream, (const VectorPair *)values + first, t->plan.nnz, t->map, (VectorPair *)t->values));
+  HrpbCall(HrpbLaunch(TakeValues<VectorPair>, HrpbGrid(t->plan.nnz, HRPB_THREADS), HRPB_THREADS, 0, stream,
+    (const VectorPair *)values + first, t->plan.nnz, t->map, (VectorPair *)t->values));
   return HRPB_SUCCESS;
 }
 

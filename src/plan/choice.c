@@ -550,7 +550,8 @@ static void AIJTCUDecidePathByAlpha(const AIJTCUQuestion *q, AIJTCUDecision *d)
   }
   order = (PetscBool)(f->on_device && AIJTCUIsPlain(q->ask) && AIJTCUWantsOrder(q, d));
   if (order && AIJTCULacksOrder(q, d, MOST_LEVELS)) return;
-  if (order && AIJTCUOrderIsUsable(q) && AIJTCUAlphaOf(&f->order_survey) >= q->o->threshold) AIJTCUTakePath(d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_ALPHA_REORDERED);
+  if (order && AIJTCUOrderIsUsable(q) && AIJTCUAlphaOf(&f->order_survey) >= q->o->threshold)
+    AIJTCUTakePath(d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_ALPHA_REORDERED);
   else AIJTCUTakePath(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_ALPHA_LOW);
 }
 
