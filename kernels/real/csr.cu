@@ -14,6 +14,7 @@
 
 enum {
   THREADS = 128,
+  FEW     = 3, /* columns that take less time one by one */
   WIDTH   = 16 / sizeof(HrpbScalar) /* columns of a lane's vector */
 };
 
@@ -158,6 +159,40 @@ static const SpmmKernel pairs = {
   .work   = WorkBytes,
   .run    = Run
 };
+
+/* Few columns one after the other, by the kernel for one vector */
+static HrpbError RunColumns(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
+{
+  const SpmmKernel *vector = ComplexVectorKernel(A->vector, false);
+
+  for (int64_t n = 0; n < o->N; n++) {
+    const SpmmOperands column = SpmmColumns(o, n, 1);
+
+    HrpbCall(vector->run(A, &column, work, stream));
+  }
+  return HRPB_SUCCESS;
+}
+
+static const SpmmKernel columns = {
+  .name   = "csr-columns-complex",
+  .what   = "CSR of complex numbers times a few columns, one after the other",
+  .op     = SPMM_OP_PRODUCT,
+  .format = SPMM_CSR,
+  .takes  = Takes,
+  .work   = VectorPairWork,
+  .run    = RunColumns
+};
+
+/* Where the second launch is refused, C must not have been added to by the first */
+bool ComplexCsrTakesColumns(const SpmmOperands *o, int64_t N)
+{
+  return N <= FEW && o->update == SPMM_ASSIGN && Takes(NULL, NULL, o, NULL);
+}
+
+const SpmmKernel *ComplexCsrColumnsKernel(void)
+{
+  return &columns;
+}
 
 const SpmmKernel *ComplexCsrKernel(const CsrSchedule *s, const SpmmOperands *o)
 {

@@ -62,6 +62,13 @@ const SpmmKernel *ComplexVectorKernel(const VectorPlan *, bool conjugate);
 */
 const SpmmKernel *ComplexCsrKernel(const CsrSchedule *, const SpmmOperands *);
 
+/*
+   The same for few columns, one after the other. The matrix has its VectorPlan in place of the schedule. Whether it is
+   taken follows from the N columns of the whole product, of which the operands may be a part
+*/
+bool              ComplexCsrTakesColumns(const SpmmOperands *, int64_t N);
+const SpmmKernel *ComplexCsrColumnsKernel(void);
+
 /* The transpose for these kernels, with complex values: see VectorTransposeDevice() */
 HrpbError ComplexTransposeDevice(const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, const VectorPlan *, VectorTranspose *);
 HrpbError ComplexTransposeValuesDevice(int64_t first, const HrpbScalar *values, HrpbStream stream, const VectorTranspose *);

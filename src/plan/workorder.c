@@ -269,6 +269,17 @@ static PetscErrorCode AIJTCUPlanHaveBricks(Mat A, AIJTCUPlan *plan, const AIJTCU
 }
 #endif
 
+#if AIJTCU_HAVE_DEVICE
+/* Whether few columns of complex numbers are multiplied one by one, on the CSR path */
+static PetscBool AIJTCUPlanByColumns(const AIJTCUDecision *d, const AIJTCUAsk *ask)
+{
+  const SpmmOperands operands = AIJTCUOperandsAsked(ask);
+
+  if (AIJTCU_PARTS == 1 || d->path != MAT_AIJTCU_PATH_CSR || d->kernel->op != SPMM_OP_PRODUCT || d->kernel->host) return PETSC_FALSE;
+  return (PetscBool)ComplexCsrTakesColumns(&operands, PetscMax(ask->N, ask->decide));
+}
+#endif
+
 /* Build or renew what the kernel of a decision needs */
 static PetscErrorCode AIJTCUPlanHave(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *ask, AIJTCUDecision *d)
 {
@@ -287,6 +298,9 @@ static PetscErrorCode AIJTCUPlanHave(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *a
       PetscCall(AIJTCUVectorUse(A, plan));
       if (!plan->answer.known) PetscCall(AIJTCUPlanAnswer(A, plan, ask, d)); /* there is more to choose from now */
     }
+  } else if (d->kernel && AIJTCUPlanByColumns(d, ask)) {
+    if (plan->vector.state == AIJTCU_EMPTY) PetscCall(AIJTCUVectorCreate(A, plan, d));
+    if (plan->vector.state == AIJTCU_READY) PetscCall(AIJTCUVectorUse(A, plan));
   }
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -326,6 +340,11 @@ static void AIJTCUPlanMatrix(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *d, c
   else if (AIJTCU_PARTS > 1 && m->csr) {
     const SpmmKernel *kernel = d->kernel->op == SPMM_OP_PRODUCT ? ComplexCsrKernel(m->csr, &order->operands) : NULL;
 
+    if (AIJTCUPlanByColumns(d, ask) && plan->vector.state == AIJTCU_READY && plan->vector.plan.nnz) {
+      kernel    = ComplexCsrColumnsKernel();
+      m->vector = &plan->vector.plan;
+      m->csr    = NULL;
+    }
     if (kernel) {
       order->kernel = kernel;
       order->need   = AIJTCU_CSR_ITSELF;
