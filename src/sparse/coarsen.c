@@ -269,7 +269,8 @@ static PetscErrorCode AIJTCUCoarsenWith(MatCoarsen coarsen, AIJTCUWalk walk, con
   /* work begins with owners */
   PetscCall(AIJTCULists(n, walk == MIS ? work : aggregate, (PetscBool)(walk == MIS), &coarsen->agg_lists));
   if (walk == MIS) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatCreateSeqAIJ(PetscObjectComm((PetscObject)coarsen->graph), n, n, 0, NULL, &none)); /* nodes of other processes */
+  /* nodes of other processes */
+  PetscCall(MatCreateSeqAIJ(PetscObjectComm((PetscObject)coarsen->graph), n, n, 0, NULL, &none));
   PetscCall(MatAssemblyBegin(none, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(none, MAT_FINAL_ASSEMBLY));
   PetscCall(PetscCDSetMat(coarsen->agg_lists, none));

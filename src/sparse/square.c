@@ -55,7 +55,7 @@ static PetscErrorCode AIJTCUSquareMake(Mat G, SparseProduct *square, HrpbError *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatProductSymbolic_Square(Mat C)
+static PetscErrorCode MatProductSymbolic_AIJTCU_Square(Mat C)
 {
   const Mat      G = C->product->A;
   SparseProduct *square;
@@ -81,11 +81,11 @@ static PetscErrorCode MatProductSymbolic_Square(Mat C)
 }
 
 /* Set up the square. Where it is not ours it is PETSc's, which sees the graph's name now */
-static PetscErrorCode MatProductSetFromOptions_Square(Mat C)
+static PetscErrorCode MatProductSetFromOptions_AIJTCU_Square(Mat C)
 {
   PetscFunctionBegin;
   AIJTCUSquareShow();
-  if (C->structure_only) C->ops->productsymbolic = MatProductSymbolic_Square;
+  if (C->structure_only) C->ops->productsymbolic = MatProductSymbolic_AIJTCU_Square;
   else PetscCall(MatProductSetFromOptions(C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -105,7 +105,7 @@ static PetscErrorCode AIJTCUSquareHide(PC pc, Mat graph)
   hidden.type                       = ((PetscObject)graph)->type_name;
   hidden.setfromoptions             = graph->ops->productsetfromoptions;
   ((PetscObject)graph)->type_name   = name;
-  graph->ops->productsetfromoptions = MatProductSetFromOptions_Square;
+  graph->ops->productsetfromoptions = MatProductSetFromOptions_AIJTCU_Square;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -10,8 +10,8 @@
    types to stand for. The types themselves stay as they are. So PETSc's own matrices, which name MATSEQAIJ or MATMPIAIJ
    (blocks of a parallel matrix, factors), do too.
 
-   PETSc's coarsening by matching (MATCOARSENHEM) makes matrices of type MATAIJ to have their values on the host, where it
-   reads them without asking. While it works, MATAIJ is what it is without us.
+   PETSc's coarsening by matching (MATCOARSENHEM) makes matrices of type MATAIJ to have their values on the host, where
+   it reads them without asking. While it works, MATAIJ is what it is without us.
 */
 #include "typeimpl.h"
 #include <petsc/private/matimpl.h>

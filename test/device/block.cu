@@ -52,7 +52,8 @@ static bool SameBits(const BlockNumber *x, const BlockNumber *y, size_t n)
   return SameBits((const HrpbScalar *)x, (const HrpbScalar *)y, 2 * n);
 }
 
-static const BlockNumber unit                 = BlockNumber((HrpbScalar)0.6, (HrpbScalar)0.8); /* what makes coefficients complex */
+/* unit makes coefficients complex */
+static const BlockNumber unit                 = BlockNumber((HrpbScalar)0.6, (HrpbScalar)0.8);
 static const int         roundings_of_product = 4;
 #else
 typedef long double Wide;

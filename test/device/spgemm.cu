@@ -261,7 +261,7 @@ static void TestGraph(int64_t nblocks, int32_t size, Pattern has, const std::vec
   FreeDevice(matrix);
 }
 
-/* The independent set of a walk in random order, and as numbered, against the walk. Nodes without neighbours are left out */
+/* The independent set of a walk in random order, and as numbered, against the walk. Lonely nodes are left out */
 static void TestIndependent(int64_t n, int64_t reach, int64_t alone)
 {
   Matrix               G = {"graph", n, n, {0}, {}, {}};
