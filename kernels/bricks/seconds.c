@@ -7,6 +7,12 @@
 */
 #include "seconds.h"
 
+enum {
+  STAGES_MANY = 16, /* rows of B that are staged for each row, beyond which neighbouring panels need not share them */
+  MEET_OFTEN  = 25, /* percent: of needed rows by entries, up to which panels share rows of B with those nearby */
+  MEET_SELDOM = 55  /* percent: from which on they share none */
+};
+
 /*
    Sectors of a window of a column, on average. Columns of B follow each other in memory, as in PETSc, and begin at
    multiples of some bytes
@@ -21,40 +27,60 @@ static double SectorsOf(const SpmmFacts *facts, int32_t window_cols)
 }
 
 /*
-   The share of what comes that is in memory alone. Panels that lie near each other share rows of B, and L2 has these,
-   if the rows of a panel do. Where each entry of a panel needs a row of its own, columns are taken to be anywhere
+   The share of what comes that no panel nearby has brought. Panels that lie near each other share rows of B, if the
+   rows of a panel do. Where each entry of a panel needs a row of its own, columns are taken to be anywhere, and what L2
+   does not hold is in memory alone. Where panels stage many rows for each of theirs, entries that hardly meet in one
+   tell that panels hardly share rows either: bricks-staged waits for them then, wherever they are
 */
-static double FarShare(const SpmmFacts *facts, int64_t N, const SpmmDevice *device)
+static double FarShare(const SpmmFacts *facts, int64_t N, bool waits, const SpmmDevice *device)
 {
-  const HrpbSurvey *s     = &facts->survey;
-  const double      bytes = (double)facts->ncols * (double)N * (double)sizeof(HrpbScalar);
+  const HrpbSurvey *s      = &facts->survey;
+  const double      bytes  = (double)facts->ncols * (double)N * (double)sizeof(HrpbScalar);
+  const double      memory = 10 * s->needed_rows < 9 * s->nnz || bytes <= device->model->cache ? 0 : 1 - device->model->cache / bytes;
+  double            alone;
 
-  return 10 * s->needed_rows < 9 * s->nnz || bytes <= device->model->cache ? 0 : 1 - device->model->cache / bytes;
+  if (!waits || s->staged_rows <= (int64_t)STAGES_MANY * facts->nrows) return memory;
+  alone = (100 * (double)s->needed_rows / (double)s->nnz - MEET_OFTEN) / (MEET_SELDOM - MEET_OFTEN);
+  alone = alone < 0 ? 0 : alone > 1 ? 1 : alone;
+  return memory > alone ? memory : alone;
+}
+
+/*
+   How many times as long as with all multiprocessors busy it takes: they multiply panels, which are shorter where these
+   are few, and parts of panels
+*/
+static double Idle(const SpmmFacts *facts, const SpmmDevice *device)
+{
+  const int32_t rows   = (SpmmHasFewPanels(facts->nrows, device) ? HrpbShortParams() : HrpbStagedParams()).panel_rows;
+  const double  panels = (double)facts->nrows / rows, parts = (double)facts->survey.staged_rows / HRPB_PART_COLS;
+  const double  pieces = panels > parts ? panels : parts;
+
+  return pieces < device->nsm ? device->nsm / (pieces < 1 ? 1 : pieces) : 1;
 }
 
 /*
    t        times of the kernel
    staged   rows of B, or of its copy, that blocks have in shared memory
    brought  entries that come for a column
+   far      the share of these that no panel nearby has brought
    The format is taken to be that of HrpbStagedParams(), whatever the parameters are. Bricks are taken to have nine
    tenths of the fill that alpha allows, as in four families of matrices. Panels that are cut cost something once, and
    something for each part
 */
-static double Seconds(const SpmmFacts *facts, const SpmmBrickTimes *t, double staged, double brought, int64_t N, const SpmmDevice *device)
+static double Seconds(const SpmmFacts *facts, const SpmmBrickTimes *t, double staged, double brought, double far, int64_t N, const SpmmDevice *device)
 {
   const HrpbParams   format  = HrpbStagedParams();
   const HrpbSurvey  *s       = &facts->survey;
   const double       columns = (double)(N < LEAST_TILE ? LEAST_TILE : N);
   const double       bricks  = (double)s->strip_cols16 / (0.9 * (int)HRPB_BRICK_COLS);
-  const double       panels  = (double)facts->nrows / format.panel_rows, idle = panels < device->nsm ? device->nsm / (panels < 1 ? 1 : panels) : 1;
   const double       longest = s->staged_rows ? (double)s->most_staged_rows * staged / (double)s->staged_rows : 0;
   const double       few     = longest * (SpmmHasFewPanels(facts->nrows, device) ? device->model->short_in_turn : 1);
   const double       in_turn = (few < HRPB_PART_COLS ? few : HRPB_PART_COLS) / format.block_cols;
   const double       blocks  = (t->block + t->block_column * columns) * in_turn;
   const double       cut     = longest > HRPB_PART_COLS ? t->cut + t->part * longest / HRPB_PART_COLS : 0;
-  const double       work    = (t->brick + t->brick_column * columns) * bricks + (t->staged + t->far * FarShare(facts, N, device)) * brought * columns;
+  const double       work    = (t->brick + t->brick_column * columns) * bricks + (t->staged + t->far * far) * brought * columns;
   const double       dense   = t->dense * (double)N * ((double)facts->nrows + (double)facts->ncols);
-  const double       all     = t->launch + blocks + cut + work * idle + dense;
+  const double       all     = t->launch + blocks + cut + work * Idle(facts, device) + dense;
 
   return 1e-12 * (all > t->least ? all : t->least);
 }
@@ -69,7 +95,8 @@ double BricksStagedSeconds(const SpmmFacts *facts, const HrpbParams *params, Hrp
   const double      staged = (double)s->needed_rows + (double)(s->staged_rows - s->needed_rows) * window / most;
 
   (void)params;
-  return Seconds(facts, &device->model->bricks[precision], staged, staged / window * SectorsOf(facts, window) * (HRPB_SECTOR / (int)sizeof(HrpbScalar)), N, device);
+  return Seconds(facts, &device->model->bricks[precision], staged, staged / window * SectorsOf(facts, window) * (HRPB_SECTOR / (int)sizeof(HrpbScalar)),
+    FarShare(facts, N, true, device), N, device);
 }
 
 /*
@@ -81,9 +108,10 @@ double BricksRowsSeconds(const SpmmFacts *facts, const HrpbParams *params, HrpbP
   const SpmmBrickTimes *t      = &device->model->rows[precision];
   const double          launch = 1e-12 * t->launch, needed = (double)facts->survey.needed_rows;
   const int64_t         most   = SpmmHasFewPanels(facts->nrows, device) ? N : ROWS_TILE_BYTES / (int64_t)sizeof(HrpbScalar), tiles = N > most ? (N + most - 1) / most : 1;
+  const int64_t         columns = (N + tiles - 1) / tiles;
 
   (void)params;
-  return launch + (Seconds(facts, t, needed, needed, (N + tiles - 1) / tiles, device) - launch) * (double)tiles;
+  return launch + (Seconds(facts, t, needed, needed, FarShare(facts, columns, false, device), columns, device) - launch) * (double)tiles;
 }
 
 /* To build bricks, and to find out which ones: beyond what the CSR path takes to begin */

@@ -324,21 +324,29 @@ static double CopiedColumns(const SpmmFacts *facts, int64_t N, const SpmmDevice 
   return (double)std::max(N, (int64_t)(SpmmHasFewPanels(facts->nrows, device) ? t->fewest_few_rows : t->fewest_copied));
 }
 
+enum {
+  KEPT_ROWS = 4000 /* rows of B that a multiprocessor keeps while it multiplies 128 rows of A */
+};
+
 /*
    Each entry is multiplied: more than 64 bytes of columns count in whole units of 64 bytes. A row of B that the rows of
-   A before have not brought comes from L2, or from memory, as far as L2 does not hold a tile of the copy. The rows of A
-   are multiplied side by side, each entry after entry, and the longest of them comes last
+   A before have not brought comes from L2, or from memory, as far as L2 does not hold a tile of the copy. So do those
+   that these have brought, and that are lost again because so many rows of B are needed. The rows of A are multiplied
+   side by side, each entry after entry, and the longest of them comes last
 */
 static double Seconds(const SpmmFacts *facts, const HrpbParams *, HrpbPrecision, int64_t N, const SpmmDevice *device)
 {
   const SpmmCsrTimes *t       = &device->model->csr;
+  const HrpbSurvey   *s       = &facts->survey;
   const int64_t       unit    = 64 / (int64_t)sizeof(HrpbScalar);
   const double        copied  = CopiedColumns(facts, N, device);
   const double        columns = N > unit ? (double)((N + unit - 1) / unit * unit) : copied;
   const double        tile    = (double)CSR_TILE_BYTES * (double)std::max(facts->ncols, (int64_t)1);
   const double        missed  = std::max(0.0, 1 - device->model->cache / tile);
-  const double        brought = (double)facts->survey.needed_rows * (double)std::max(N, (int64_t)t->fewest_scattered);
-  const double        entries = (t->entry + t->entry_column * columns) * (double)facts->nnz + (t->scattered + t->spread * missed) * brought;
+  const double        needed  = (double)s->needed_rows / std::max(1.0, (double)facts->nrows / HrpbStagedParams().panel_rows);
+  const double        lost    = std::max(0.0, 1 - (int)KEPT_ROWS / std::max(needed, 1.0)) * (double)(facts->nnz - s->needed_rows);
+  const double        brought = (double)s->needed_rows * (double)std::max(N, (int64_t)t->fewest_scattered);
+  const double        entries = (t->entry + t->entry_column * columns) * (double)facts->nnz + (t->scattered + t->spread * missed) * brought + t->scattered * lost * (double)N;
   const double        turn    = t->turn * (double)std::min(facts->longest, (int64_t)CsrPartEntries(std::max(facts->nrows, (int64_t)1), facts->nnz));
   const double        dense   = t->dense * copied * ((double)facts->nrows + (double)facts->ncols);
 

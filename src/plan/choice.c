@@ -629,6 +629,18 @@ static PetscReal AIJTCUThresholdByTime(const AIJTCUQuestion *q, double alpha)
   return (PetscReal)high;
 }
 
+/*
+   A product with a dense matrix of the same size, by cuBLAS in double precision on an H200 (test/results/density.csv):
+   six tenths of the bandwidth, or nearly all flops of the tensor cores. Elsewhere it is not known
+*/
+static double AIJTCUSecondsOfDense(const AIJTCUQuestion *q)
+{
+  const double flops = 6e13, share = 0.6, entries = (double)q->f->matrix.nrows * (double)q->f->matrix.ncols;
+
+  if (!PetscDefined(USE_REAL_DOUBLE) || PetscDefined(USE_COMPLEX)) return 0;
+  return PetscMax(entries * (double)sizeof(PetscScalar) / (share * q->device->device->model->bandwidth), 2 * entries * (double)q->N / flops);
+}
+
 /* What is compared for a product with N columns, as far as it is known */
 AIJTCUComparison AIJTCUCompare(PetscInt N, const AIJTCUOptions *o, const AIJTCUFacts *f, const AIJTCUDeviceFacts *device)
 {
@@ -642,6 +654,7 @@ AIJTCUComparison AIJTCUCompare(PetscInt N, const AIJTCUOptions *o, const AIJTCUF
   if (!f->on_device || f->csr_state != AIJTCU_READY || !AIJTCUTensorCoresPay(o, device)) return c;
   c.csr    = AIJTCUSecondsOfCSR(&q);
   c.bricks = AIJTCUSecondsOfBricks(&q);
+  c.dense  = AIJTCUSecondsOfDense(&q);
   if (f->order_state == AIJTCU_READY) {
     const SpmmFacts reordered = AIJTCUFactsReordered(f);
 

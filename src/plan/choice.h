@@ -160,6 +160,7 @@ typedef struct {
   PetscReal alpha, alpha_reordered;
   PetscReal threshold;              /* as set; else the alpha at which bricks begin to pay, 0 for any, 2 for none */
   double    bricks, csr, reordered; /* seconds */
+  double    dense;                  /* of a dense matrix of this size */
 } AIJTCUComparison;
 
 /* What is known of the current device */

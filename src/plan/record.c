@@ -70,6 +70,7 @@ static PetscErrorCode AIJTCUCompared(Mat A, PetscInt N, char text[], size_t len)
   else if (!set) PetscCall(PetscStrlcat(text, c.threshold > 0 ? "; no threshold, bricks are slower at any" : "; no threshold, bricks are faster at any", len));
   if (c.csr > 0) PetscCall(PetscSNPrintf(text + strlen(text), len - strlen(text), "; bricks %.4g us, CSR %.4g us", 1e6 * c.bricks, 1e6 * c.csr));
   if (c.csr > 0 && c.reordered > 0) PetscCall(PetscSNPrintf(text + strlen(text), len - strlen(text), ", reordered %.4g us", 1e6 * c.reordered));
+  if (c.dense > 0 && c.dense < PetscMin(c.bricks, c.csr)) PetscCall(PetscSNPrintf(text + strlen(text), len - strlen(text), "; a dense matrix would take %.4g us", 1e6 * c.dense));
   if (set && o->tune != MAT_AIJTCU_TUNE_NONE) PetscCall(PetscStrlcat(text, "; not tuned: a threshold is set", len));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -341,6 +341,25 @@ static PetscErrorCode TestComparison(const Matrix *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A dense matrix is faster where a fifth of the entries are not zero and columns are many, and not at a hundredth */
+static PetscErrorCode TestDense(void)
+{
+  /* pruned1 and pruned20 of examples/bench: of 8192 rows, the columns that strips have follow from chance */
+  const Matrix m[] = {
+    {"a hundredth", 8192, 671089,   647700,  622800,  524288, 8192, 379000, 130,  0, 0, 0, {0, 0, 0, 0}},
+    {"a fifth",     8192, 13421773, 6981200, 4076100, 524288, 8192, 524288, 1800, 0, 0, 0, {0, 0, 0, 0}}
+  };
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    const Question         q = Ask(&m[k]);
+    const AIJTCUComparison c = AIJTCUCompare(512, &q.o, &q.f, q.device);
+
+    if ((c.dense < PetscMin(c.bricks, c.csr)) != k) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: a dense matrix takes %g s, bricks %g s, CSR %g s\n", m[k].name, c.dense, c.bricks, c.csr));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Answers that need no look at the matrix */
 static PetscErrorCode TestDevice(void)
 {
@@ -940,6 +959,7 @@ int main(int argc, char **argv)
     const Matrix *const all[] = {&elasticity, &dof8, &tetra, &stencil27, &banded, &rmat, &uniform, &permuted, &crowded, &shared};
 
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(all); k++) PetscCall(TestComparison(all[k]));
+    PetscCall(TestDense());
     PetscCall(TestMatrix(&elasticity, AIJTCU_REASON_BRICKS_SLOWER));
     PetscCall(TestMatrix(&dof8, AIJTCU_REASON_BRICKS_SLOWER));
     PetscCall(TestMatrix(&tetra, AIJTCU_REASON_BRICKS_SLOWER));
