@@ -8,6 +8,13 @@
 */
 #include "productimpl.h"
 
+/* op(A). With real scalars the last two are the same */
+typedef enum {
+  AIJTCU_OP_NONE,
+  AIJTCU_OP_TRANSPOSE,
+  AIJTCU_OP_HERMITIAN
+} AIJTCUMultOp;
+
 #if AIJTCU_HAVE_DEVICE
   #include <petscdevice_cuda.h>
 
@@ -67,13 +74,6 @@ static PetscErrorCode AIJTCUMultHasTranspose(Mat A, AIJTCUPlan *plan, PetscBool 
   if (!*has) *has = (PetscBool)(t->products++ >= TRANSPOSES_BEFORE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-/* op(A). With real scalars the last two are the same */
-typedef enum {
-  AIJTCU_OP_NONE,
-  AIJTCU_OP_TRANSPOSE,
-  AIJTCU_OP_HERMITIAN
-} AIJTCUMultOp;
 
 /* How a kernel of ours multiplies, if one can */
 static PetscErrorCode AIJTCUMultOrder(Mat A, AIJTCUPlan *plan, AIJTCUMultOp op, Vec x, Vec y, Vec z, AIJTCUWorkOrder *order)

@@ -12,16 +12,6 @@
     #include <petscdevice_cuda.h>
   #endif
 
-/*
-   Whether a parallel dense matrix gives arrays on a device. PETSc then unbinds one that is bound to the host. Columns
-   of such a one have a local matrix of the host: src/upstream/boundsubmatrix.c. No call that can fail: all processes
-   must find the same
-*/
-static PetscBool AIJTCUDenseIsDevice(Mat M, Mat local)
-{
-  return (PetscBool)(!strcmp(((PetscObject)M)->type_name, MATMPIDENSECUDA) && !(local && !strcmp(((PetscObject)local)->type_name, MATSEQDENSE)));
-}
-
 static void AIJTCUPiecesFreeRoom(AIJTCUPieces *p)
 {
   #if AIJTCU_HAVE_DEVICE
@@ -35,6 +25,16 @@ static void AIJTCUPiecesFreeRoom(AIJTCUPieces *p)
 }
 
   #if AIJTCU_HAVE_DEVICE
+/*
+   Whether a parallel dense matrix gives arrays on a device. PETSc then unbinds one that is bound to the host. Columns
+   of such a one have a local matrix of the host: src/upstream/boundsubmatrix.c. No call that can fail: all processes
+   must find the same
+*/
+static PetscBool AIJTCUDenseIsDevice(Mat M, Mat local)
+{
+  return (PetscBool)(!strcmp(((PetscObject)M)->type_name, MATMPIDENSECUDA) && !(local && !strcmp(((PetscObject)local)->type_name, MATSEQDENSE)));
+}
+
 static PetscErrorCode AIJTCUPiecesRoomOnStream(AIJTCUPieces *p, PetscInt n, PetscBool *have, cudaStream_t stream)
 {
   PetscFunctionBegin;
