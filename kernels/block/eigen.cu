@@ -209,7 +209,7 @@ static __device__ __forceinline__ void UpdateAndMultiply(const Room &r, int n, i
   __syncthreads();
 }
 
-/* d, e and tau of A, which has the vectors of the reflections afterwards, behind the diagonal of the column before */
+/* d, e and tau of A. Column i of it has the vector of its reflection afterwards, above the diagonal */
 static __device__ __forceinline__ void Tridiagonal(const Room &r, int n)
 {
   const int row = threadIdx.x;
@@ -227,9 +227,7 @@ static __device__ __forceinline__ void Tridiagonal(const Room &r, int n)
     if (row == i - 1) r.q[0] = x;
     Reflect(r, i, x, v, column);
     UpdateAndMultiply(r, n, i, v0, w0, v);
-    if (row < i) {
-      p = (r.q[row] + SumOf<WARPS>(r.parts + row, n)) * r.tau[i];
-    }
+    if (row < i) p = (r.q[row] + SumOf<WARPS>(r.parts + row, n)) * r.tau[i];
     half = BlockSum(row < i ? p * v[row] : 0, r.sums) * r.tau[i] / 2;
     if (row < i) w[row] = p - half * v[row];
     __syncthreads();
@@ -389,7 +387,7 @@ static __device__ __forceinline__ void Products(const double *V, int n, int k, i
   __syncthreads();
 }
 
-/* V becomes orthonormal. Returns the least pivot: one where it was before; not positive where vectors depend on others */
+/* V becomes orthonormal. Returns the least pivot: one where V was before, not positive where vectors are dependent */
 static __device__ __forceinline__ double Orthonormalize(double *V, int n, int k, int ld, double *G)
 {
   const int     row   = threadIdx.x;

@@ -23,8 +23,8 @@ typedef struct {
 
 size_t BlockEigenWork(int32_t n);
 
-/* HRPB_ERR_UNSUPPORTED, with nothing done, for less than 4 rows, and for more than a thread block has room for: on Hopper
-   216 where a third of the vectors are wanted */
+/* HRPB_ERR_UNSUPPORTED, with nothing done, for less than 4 rows, and for more than a thread block has room for: on
+   Hopper 216 where a third of the vectors are wanted */
 HrpbError BlockEigenvectors(const BlockEigen *, HrpbStream);
 
 #ifdef __cplusplus
