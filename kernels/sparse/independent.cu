@@ -35,7 +35,8 @@ static __global__ void __launch_bounds__(HRPB_THREADS) Opposite(const __grid_con
   }
 }
 
-static __global__ void __launch_bounds__(HRPB_THREADS) Begin(const __grid_constant__ SparseMatrix G, const int32_t *order, int32_t *rank, int32_t *state)
+static __global__ void __launch_bounds__(HRPB_THREADS)
+Begin(const __grid_constant__ SparseMatrix G, const int32_t *order, int32_t *rank, int32_t *state)
 {
   for (int64_t i = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; i < G.nrows; i += (int64_t)gridDim.x * HRPB_THREADS) {
     rank[order ? order[i] : i] = (int32_t)i;
@@ -44,7 +45,8 @@ static __global__ void __launch_bounds__(HRPB_THREADS) Begin(const __grid_consta
 }
 
 /* A warp has a node */
-static __global__ void __launch_bounds__(HRPB_THREADS) Round(const __grid_constant__ SparseMatrix G, const int32_t *rank, volatile int32_t *state, uint32_t *undecided)
+static __global__ void __launch_bounds__(HRPB_THREADS)
+Round(const __grid_constant__ SparseMatrix G, const int32_t *rank, volatile int32_t *state, uint32_t *undecided)
 {
   for (int64_t row = (int64_t)blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES; row < G.nrows; row += (int64_t)gridDim.x * HRPB_WARPS) {
     bool waits = false, beside = false;
@@ -70,7 +72,8 @@ static __global__ void __launch_bounds__(HRPB_THREADS) Round(const __grid_consta
 }
 
 /* The node itself where it is taken, the neighbour that the walk took first where one was, or -1 */
-static __global__ void __launch_bounds__(HRPB_THREADS) Owners(const __grid_constant__ SparseMatrix G, const int32_t *rank, const int32_t *state, int32_t *owner)
+static __global__ void __launch_bounds__(HRPB_THREADS)
+Owners(const __grid_constant__ SparseMatrix G, const int32_t *rank, const int32_t *state, int32_t *owner)
 {
   for (int64_t row = (int64_t)blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES; row < G.nrows; row += (int64_t)gridDim.x * HRPB_WARPS) {
     int32_t first = INT32_MAX, of = state[row] == TAKEN ? (int32_t)row : -1;
@@ -124,7 +127,8 @@ static HrpbError Walk(const SparseMatrix *G, const int32_t order[], const Work *
   uint32_t     undecided = 1;
 
   if (order) HrpbCallCuda(cudaMemcpyAsync(w->order, order, bytes, cudaMemcpyHostToDevice, stream));
-  HrpbCall(HrpbLaunch(Begin, HrpbGrid(G->nrows, HRPB_THREADS), HRPB_THREADS, 0, stream, *G, (const int32_t *)(order ? w->order : NULL), w->rank, w->state));
+  HrpbCall(HrpbLaunch(Begin, HrpbGrid(G->nrows, HRPB_THREADS), HRPB_THREADS, 0, stream, *G, (const int32_t *)(order ? w->order : NULL), w->rank,
+                      w->state));
   for (int round = 0; undecided; round++) {
     if (round == ROUNDS) return HRPB_ERR_UNSUPPORTED;
     HrpbCallCuda(cudaMemsetAsync(w->undecided, 0, sizeof(undecided), stream));
@@ -142,6 +146,7 @@ HrpbError SparseIndependent(const SparseMatrix *G, const int32_t order[], HrpbSt
   HrpbCall(CheckKernels());
   if (G->nrows == 0) return HRPB_SUCCESS;
   if (G->nrows >= INT32_MAX) return HRPB_ERR_OVERFLOW;
-  HrpbCall(HrpbAllocateTogether(stream, &w.rank, G->nrows, &w.state, G->nrows, &w.owner, G->nrows, &w.order, G->nrows, &w.undecided, (int64_t)1));
+  HrpbCall(HrpbAllocateTogether(stream, &w.rank, G->nrows, &w.state, G->nrows, &w.owner, G->nrows, &w.order, G->nrows, &w.undecided,
+                                (int64_t)1));
   return HrpbFree(w.rank, Walk(G, order, &w, owner, stream), stream);
 }

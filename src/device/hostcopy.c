@@ -175,7 +175,8 @@ PetscErrorCode AIJTCUHostCopy(void *to, const void *from, size_t bytes, PetscBoo
   if (have) {
     PetscCallCUDA(cudaStreamSynchronize(stream));
     for (int t = 0; t < n; t++) {
-      share[t] = (AIJTCUCopyShare){.to = (char *)to, .from = (const char *)from, .bytes = bytes, .todevice = todevice, .rank = t, .n = n, .device = device, .stream = copies.stream[t]};
+      share[t] = (AIJTCUCopyShare){
+        .to = (char *)to, .from = (const char *)from, .bytes = bytes, .todevice = todevice, .rank = t, .n = n, .device = device, .stream = copies.stream[t]};
       for (int s = 0; s < SLOTS; s++) {
         share[t].slot[s] = copies.slots + ((size_t)t * SLOTS + (size_t)s) * SLOT;
         share[t].done[s] = copies.done[t][s];

@@ -49,7 +49,8 @@ static PetscErrorCode AIJTCUAggregationFits(KSP ksp, PetscBool *fits)
   PetscCall(PCGAMGMISkSetAggressive(pc, 3));
   PetscCall(PCGAMGSetAggressiveSquareGraph(pc, PETSC_TRUE));
   a     = AIJTCUAggregationOf(pc);
-  *fits = (PetscBool)(a->nsmooths == 5 && a->aggressive_coarsening_levels == 7 && a->aggressive_mis_k == 3 && a->use_aggressive_square_graph == PETSC_TRUE);
+  *fits = (PetscBool)(a->nsmooths == 5 && a->aggressive_coarsening_levels == 7 && a->aggressive_mis_k == 3 &&
+                      a->use_aggressive_square_graph == PETSC_TRUE);
   PetscCall(PCGAMGSetAggressiveSquareGraph(pc, PETSC_FALSE));
   *fits = (PetscBool)(*fits && a->use_aggressive_square_graph == PETSC_FALSE);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -63,9 +64,10 @@ PetscErrorCode AIJTCUGAMGSquares(PC pc, PetscBool *squares)
   PetscFunctionBegin;
   PetscCall(AIJTCUKSPFits(AIJTCUAggregationFits, &trial, squares));
   if (*squares) {
-    const AIJTCUAggregation *a = AIJTCUAggregationOf(pc);
+    const AIJTCUAggregation *a     = AIJTCUAggregationOf(pc);
+    const PetscInt           level = ((const PC_GAMG *)((const PC_MG *)pc->data)->innerctx)->current_level;
 
-    *squares = (PetscBool)(a->use_aggressive_square_graph && ((const PC_GAMG *)((const PC_MG *)pc->data)->innerctx)->current_level < a->aggressive_coarsening_levels);
+    *squares = (PetscBool)(a->use_aggressive_square_graph && level < a->aggressive_coarsening_levels);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

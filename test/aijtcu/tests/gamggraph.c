@@ -1,4 +1,4 @@
-static char help[] = "PCGAMG with a MATAIJTCU makes the levels that it makes with a MATAIJ: aggregates of the graph, of its square, and by matching. Prints on error only.\n\n";
+static char help[] = "PCGAMG makes the levels of a MATAIJTCU that it makes of a MATAIJ, by all coarseners. Prints on error only.\n\n";
 
 #include <petscksp.h>
 #include <petscaijtcu.h>
@@ -63,16 +63,17 @@ static PetscErrorCode Compare(PC pc[2])
     for (PetscInt row = first; row < end; row++) {
       const PetscInt    *column[2];
       const PetscScalar *value[2];
+      const PetscReal    bound = 1e4 * PETSC_MACHINE_EPSILON;
       PetscBool          same;
 
       for (int k = 0; k < 2; k++) PetscCall(MatGetRow(P[k], row, &n[k], &column[k], &value[k]));
       same = (PetscBool)(n[0] == n[1]);
       if (same) PetscCall(PetscArraycmp(column[0], column[1], n[1], &same));
-      for (PetscInt i = 0; i < n[1] && same; i++) same = (PetscBool)(PetscAbsScalar(value[0][i] - value[1][i]) < 1e4 * PETSC_MACHINE_EPSILON);
+      for (PetscInt i = 0; i < n[1] && same; i++) same = (PetscBool)(PetscAbsScalar(value[0][i] - value[1][i]) < bound);
       if (!same) wrong++;
       for (int k = 0; k < 2; k++) PetscCall(MatRestoreRow(P[k], row, &n[k], &column[k], &value[k]));
     }
-    if (wrong) PetscCall(PetscPrintf(PETSC_COMM_SELF, "level %" PetscInt_FMT ": %" PetscInt_FMT " rows of the prolongator differ\n", l, wrong));
+    if (wrong) PetscCall(PetscPrintf(PETSC_COMM_SELF, "level %" PetscInt_FMT ": %" PetscInt_FMT " rows of P differ\n", l, wrong));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

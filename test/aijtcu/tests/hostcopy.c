@@ -1,4 +1,4 @@
-static char help[] = "A MATAIJTCU that is so large that it comes to the device, and a product's pattern to the host, by threads. Prints on error only.\n\n";
+static char help[] = "A MATAIJTCU that is so large that threads copy it, and the pattern of a product. Prints on error only.\n\n";
 
 #include <petscaijtcu.h>
 #include <petsc/private/petscimpl.h>
