@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "product.cuh"
+#include "seconds.h"
 
 enum {
   FEWEST = 2, /* parts of a panel that is cut because of its length alone */
@@ -23,7 +24,6 @@ enum {
   */
   SLOTS          = 132,
 
-  LEAST_PART     = 8,    /* blocks of the shortest part */
   MOST_COUNTED   = 16,   /* the most parts of a panel that one warp adds */
   MOST_PANELS    = 4096, /* more panels than this keep all thread blocks busy as they are */
   LEAST_GAIN     = 20,   /* a cut, or another sequence, saves at least one of so many blocks */

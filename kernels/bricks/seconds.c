@@ -46,14 +46,14 @@ static double FarShare(const SpmmFacts *facts, int64_t N, bool waits, const Spmm
 }
 
 /*
-   How many times as long as with all multiprocessors busy it takes: they multiply panels, which are shorter where these
-   are few, and parts of panels
+   How many times as long as with all multiprocessors busy it takes. Thread blocks have a panel, which is shorter where
+   panels are few, or a part of it, and some columns of B
 */
-static double Idle(const SpmmFacts *facts, const SpmmDevice *device)
+static double Idle(const SpmmFacts *facts, int64_t N, const SpmmDevice *device)
 {
   const int32_t rows   = (SpmmHasFewPanels(facts->nrows, device) ? HrpbShortParams() : HrpbStagedParams()).panel_rows;
-  const double  panels = (double)facts->nrows / rows, parts = (double)facts->survey.staged_rows / HRPB_PART_COLS;
-  const double  pieces = panels > parts ? panels : parts;
+  const double  panels = (double)facts->nrows / rows, parts = (double)facts->survey.staged_rows / (LEAST_PART * HrpbStagedParams().block_cols);
+  const double  pieces = (panels > parts ? panels : parts) * (double)((N + WIDE_COLS - 1) / WIDE_COLS);
 
   return pieces < device->nsm ? device->nsm / (pieces < 1 ? 1 : pieces) : 1;
 }
@@ -80,7 +80,7 @@ static double Seconds(const SpmmFacts *facts, const SpmmBrickTimes *t, double st
   const double       cut     = longest > HRPB_PART_COLS ? t->cut + t->part * longest / HRPB_PART_COLS : 0;
   const double       work    = (t->brick + t->brick_column * columns) * bricks + (t->staged + t->far * far) * brought * columns;
   const double       dense   = t->dense * (double)N * ((double)facts->nrows + (double)facts->ncols);
-  const double       all     = t->launch + blocks + cut + work * Idle(facts, device) + dense;
+  const double       all     = t->launch + blocks + cut + work * Idle(facts, N, device) + dense;
 
   return 1e-12 * (all > t->least ? all : t->least);
 }

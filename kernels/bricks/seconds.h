@@ -10,7 +10,9 @@ extern "C" {
 #endif
 
 enum {
-  LEAST_TILE      = 8,  /* columns of B of the narrowest tile */
+  LEAST_TILE      = 8,   /* columns of B of the narrowest tile */
+  WIDE_COLS       = 128, /* the most columns of a thread block, where B is column-major */
+  LEAST_PART      = 8,   /* blocks of the shortest part of a panel that is cut */
   ROWS_TILE_BYTES = 256 /* of a row of B that are multiplied at a time */
 };
 
