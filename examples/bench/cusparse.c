@@ -10,6 +10,16 @@ struct _n_CusparseSampled {
   void                *buffer;
 };
 
+struct _n_RowMajor {
+  cusparseHandle_t     handle;
+  cusparseSpMatDescr_t a;
+  cusparseDnMatDescr_t b, c;
+  PetscInt            *i, *j; /* the matrix on the device */
+  PetscScalar         *values;
+  Mat                  Bt, Ct; /* B^T and C^T: column-major, which is B and C row-major */
+  void                *buffer;
+};
+
   #if PetscDefined(USE_COMPLEX)
 static const cudaDataType type = PetscDefined(USE_REAL_SINGLE) ? CUDA_C_32F : CUDA_C_64F;
   #else
@@ -17,11 +27,12 @@ static const cudaDataType type = PetscDefined(USE_REAL_SINGLE) ? CUDA_R_32F : CU
   #endif
 static const PetscScalar one = 1, zero = 0;
 
-static PetscErrorCode Upload(const PetscInt from[], PetscInt n, PetscInt **to)
+/* An array, and a byte more: none may be empty */
+static PetscErrorCode Upload(const void *from, size_t bytes, void **to)
 {
   PetscFunctionBegin;
-  PetscCallCUDA(cudaMalloc((void **)to, sizeof(**to) * (size_t)(n + 1)));
-  PetscCallCUDA(cudaMemcpy(*to, from, sizeof(**to) * (size_t)n, cudaMemcpyHostToDevice));
+  PetscCallCUDA(cudaMalloc(to, bytes + 1));
+  PetscCallCUDA(cudaMemcpy(*to, from, bytes, cudaMemcpyHostToDevice));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -37,8 +48,8 @@ PetscErrorCode CusparseSampledCreate(const GenerateCSR *csr, PetscInt k, PetscBo
   PetscFunctionBegin;
   PetscCall(PetscNew(&s));
   *sampled = s;
-  PetscCall(Upload(csr->i, csr->m + 1, &s->i));
-  PetscCall(Upload(csr->j, nnz, &s->j));
+  PetscCall(Upload(csr->i, sizeof(*csr->i) * (size_t)(csr->m + 1), (void **)&s->i));
+  PetscCall(Upload(csr->j, sizeof(*csr->j) * (size_t)nnz, (void **)&s->j));
   PetscCallCUSPARSE(cusparseCreate(&s->handle));
   PetscCallCUSPARSE(cusparseCreateCsr(&s->c, csr->m, csr->n, nnz, s->i, s->j, NULL, index, index, CUSPARSE_INDEX_BASE_ZERO, type));
   PetscCallCUSPARSE(cusparseCreateDnMat(&s->x, csr->m, k, rows ? k : csr->m, (void *)x, type, order));
@@ -78,6 +89,90 @@ PetscErrorCode CusparseSampledDestroy(CusparseSampled *sampled)
   PetscCall(PetscFree(*sampled));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+static PetscErrorCode Describe(Mat M, PetscInt rows, PetscInt N, cusparseDnMatDescr_t *d)
+{
+  PetscScalar *array;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetArrayAndMemType(M, &array, NULL)); /* it stays there */
+  PetscCallCUSPARSE(cusparseCreateDnMat(d, rows, N, N, array, type, CUSPARSE_ORDER_ROW));
+  PetscCall(MatDenseRestoreArrayAndMemType(M, &array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode RowMajorCreate(const GenerateCSR *csr, Mat B, RowMajor *product)
+{
+  const cusparseIndexType_t index = PetscDefined(USE_64BIT_INDICES) ? CUSPARSE_INDEX_64I : CUSPARSE_INDEX_32I;
+  const PetscInt            nnz   = csr->i[csr->m];
+  PetscInt                  N;
+  RowMajor                  p;
+  PetscDeviceContext        dctx;
+  void                     *stream;
+  size_t                    bytes;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&p));
+  *product = p;
+  PetscCall(MatGetSize(B, NULL, &N));
+  PetscCall(Upload(csr->i, sizeof(*csr->i) * (size_t)(csr->m + 1), (void **)&p->i));
+  PetscCall(Upload(csr->j, sizeof(*csr->j) * (size_t)nnz, (void **)&p->j));
+  PetscCall(Upload(csr->a, sizeof(*csr->a) * (size_t)nnz, (void **)&p->values));
+  PetscCall(MatTranspose(B, MAT_INITIAL_MATRIX, &p->Bt));
+  PetscCall(MatCreateSeqDenseCUDA(PETSC_COMM_SELF, N, csr->m, NULL, &p->Ct));
+  PetscCall(Describe(p->Bt, csr->n, N, &p->b));
+  PetscCall(Describe(p->Ct, csr->m, N, &p->c));
+  PetscCall(PetscDeviceContextGetCurrentContext(&dctx));
+  PetscCall(PetscDeviceContextGetStreamHandle(dctx, &stream));
+  PetscCallCUSPARSE(cusparseCreate(&p->handle));
+  PetscCallCUSPARSE(cusparseSetStream(p->handle, *(cudaStream_t *)stream));
+  PetscCallCUSPARSE(cusparseCreateCsr(&p->a, csr->m, csr->n, nnz, p->i, p->j, p->values, index, index, CUSPARSE_INDEX_BASE_ZERO, type));
+  PetscCallCUSPARSE(cusparseSpMM_bufferSize(p->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, p->a, p->b, &zero, p->c, type, CUSPARSE_SPMM_CSR_ALG2, &bytes));
+  PetscCallCUDA(cudaMalloc(&p->buffer, bytes + 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode RowMajorRun(RowMajor p)
+{
+  PetscFunctionBegin;
+  PetscCallCUSPARSE(cusparseSpMM(p->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, p->a, p->b, &zero, p->c, type, CUSPARSE_SPMM_CSR_ALG2, p->buffer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode RowMajorGet(RowMajor p, Mat C)
+{
+  Mat          T;
+  PetscScalar *array;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaDeviceSynchronize());                     /* the handle's stream is not PETSc's */
+  PetscCall(MatDenseGetArrayAndMemType(p->Ct, &array, NULL)); /* what is on the device is new */
+  PetscCall(MatDenseRestoreArrayAndMemType(p->Ct, &array));
+  PetscCall(MatTranspose(p->Ct, MAT_INITIAL_MATRIX, &T));
+  PetscCall(MatCopy(T, C, SAME_NONZERO_PATTERN));
+  PetscCall(MatDestroy(&T));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode RowMajorDestroy(RowMajor *product)
+{
+  RowMajor p = *product;
+
+  PetscFunctionBegin;
+  if (!p) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaFree(p->i));
+  PetscCallCUDA(cudaFree(p->j));
+  PetscCallCUDA(cudaFree(p->values));
+  PetscCallCUDA(cudaFree(p->buffer));
+  PetscCallCUSPARSE(cusparseDestroySpMat(p->a));
+  PetscCallCUSPARSE(cusparseDestroyDnMat(p->b));
+  PetscCallCUSPARSE(cusparseDestroyDnMat(p->c));
+  PetscCallCUSPARSE(cusparseDestroy(p->handle));
+  PetscCall(MatDestroy(&p->Bt));
+  PetscCall(MatDestroy(&p->Ct));
+  PetscCall(PetscFree(*product));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 #else
 PetscErrorCode CusparseSampledCreate(const GenerateCSR *csr, PetscInt k, PetscBool rows, const PetscScalar x[], const PetscScalar y[], CusparseSampled *sampled)
 {
@@ -97,6 +192,34 @@ PetscErrorCode CusparseSampledDestroy(CusparseSampled *s)
 {
   PetscFunctionBegin;
   (void)s;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode RowMajorCreate(const GenerateCSR *csr, Mat B, RowMajor *product)
+{
+  PetscFunctionBegin;
+  (void)csr, (void)B, (void)product;
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_SUP, "This PETSc has no CUDA");
+}
+
+PetscErrorCode RowMajorRun(RowMajor p)
+{
+  PetscFunctionBegin;
+  (void)p;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode RowMajorGet(RowMajor p, Mat C)
+{
+  PetscFunctionBegin;
+  (void)p, (void)C;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode RowMajorDestroy(RowMajor *product)
+{
+  PetscFunctionBegin;
+  (void)product;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

@@ -3,7 +3,7 @@
 */
 #pragma once
 
-#include "rowmajor.h"
+#include "cusparse.h"
 #include "spread.h"
 #include "variant.h"
 
