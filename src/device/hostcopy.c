@@ -41,12 +41,12 @@ static struct {
   cudaStream_t stream[THREADS];
   cudaEvent_t  done[THREADS][SLOTS];
   int          device;
-  PetscBool    registered;
 } copies;
 
-static PetscErrorCode AIJTCUCopiesFree(void)
+static PetscBool ends_with_petsc; /* whether PetscFinalize() frees them */
+
+static void AIJTCUCopiesFree(void)
 {
-  PetscFunctionBegin;
   for (int t = 0; t < THREADS; t++) {
     if (copies.stream[t]) (void)AIJTCUForgetError(cudaStreamDestroy(copies.stream[t]));
     for (int s = 0; s < SLOTS; s++) {
@@ -55,6 +55,13 @@ static PetscErrorCode AIJTCUCopiesFree(void)
   }
   if (copies.slots) (void)AIJTCUForgetError(cudaFreeHost(copies.slots));
   memset(&copies, 0, sizeof(copies));
+}
+
+static PetscErrorCode AIJTCUCopiesFinalize(void)
+{
+  PetscFunctionBegin;
+  AIJTCUCopiesFree();
+  ends_with_petsc = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -73,21 +80,15 @@ static cudaError_t AIJTCUCopiesCreate(void)
 static PetscErrorCode AIJTCUCopiesHave(int device, PetscBool *have)
 {
   PetscFunctionBegin;
-  if (copies.slots && copies.device != device) {
-    PetscBool registered = copies.registered;
-
-    PetscCall(AIJTCUCopiesFree());
-    copies.registered = registered;
-  }
+  if (copies.slots && copies.device != device) AIJTCUCopiesFree();
   *have = PETSC_TRUE;
   if (copies.slots) PetscFunctionReturn(PETSC_SUCCESS);
-  copies.device = device;
-  if (!copies.registered) PetscCall(PetscRegisterFinalize(AIJTCUCopiesFree));
-  copies.registered = PETSC_TRUE;
+  if (!ends_with_petsc) PetscCall(PetscRegisterFinalize(AIJTCUCopiesFinalize));
+  ends_with_petsc = PETSC_TRUE;
+  copies.device   = device;
   if (AIJTCUForgetError(AIJTCUCopiesCreate())) {
-    PetscCall(AIJTCUCopiesFree());
-    copies.registered = PETSC_TRUE;
-    *have             = PETSC_FALSE;
+    AIJTCUCopiesFree();
+    *have = PETSC_FALSE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
