@@ -64,6 +64,12 @@ static PetscReal AIJTCURitzSquare(PetscScalar x)
   return PetscRealPart(PetscConj(x) * x);
 }
 
+/* Entry (i, j) of M + M^H, which is twice the Hermitian part. Products that are Hermitian are so but for rounding */
+static PetscScalar AIJTCURitzTwice(const PetscScalar M[], PetscInt ld, PetscInt i, PetscInt j)
+{
+  return M[j * ld + i] + PetscConj(M[i * ld + j]);
+}
+
 /* What BLAS calls the conjugate transpose, C here: that of real numbers is the transpose */
 static const char *AIJTCURitzOp(const char *op)
 {
@@ -235,7 +241,7 @@ PetscErrorCode AIJTCURitzStart(AIJTCURitz r, const PetscScalar *XAX)
   r->nan     = AIJTCURitzIsNaN(n * n, XAX);
   if (r->nan) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt j = 0; j < n; j++) {
-    for (PetscInt i = 0; i < n; i++) r->C[j * n + i] = (r->largest ? -1 : 1) * (XAX[j * n + i] + PetscConj(XAX[i * n + j])) / 2;
+    for (PetscInt i = 0; i < n; i++) r->C[j * n + i] = (r->largest ? -1 : 1) * AIJTCURitzTwice(XAX, n, i, j) / 2;
   }
   PetscCall(AIJTCURitzEigen(r, n, r->C, n, r->values));
   PetscCall(PetscArrayzero(r->H, ld * ld));
@@ -267,7 +273,7 @@ PetscErrorCode AIJTCURitzOrthonormal(AIJTCURitz r, const PetscScalar *G, PetscIn
   if (!m) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt j = 0; j < m; j++) r->d[j] = 1 / PetscSqrtReal(PetscRealPart(G[r->live[j] * (n + 1)]));
   for (PetscInt j = 0; j < m; j++) {
-    for (PetscInt i = 0; i < m; i++) r->S[j * m + i] = r->d[i] * r->d[j] * (G[r->live[j] * n + r->live[i]] + PetscConj(G[r->live[i] * n + r->live[j]])) / 2;
+    for (PetscInt i = 0; i < m; i++) r->S[j * m + i] = r->d[i] * r->d[j] * AIJTCURitzTwice(G, n, r->live[i], r->live[j]) / 2;
   }
   PetscCall(AIJTCURitzEigen(r, m, r->S, m, r->values));
   if (r->values[0] > 0) *condition = r->values[m - 1] / r->values[0];
@@ -337,7 +343,7 @@ PetscErrorCode AIJTCURitzVectors(AIJTCURitz r, PetscInt nw, const PetscScalar *V
     if (!(rest > 0)) r->condition = PETSC_INFINITY;
   }
   for (PetscInt j = 0; j < n; j++) { /* live is ascending, so what is read has not been written */
-    for (PetscInt i = 0; i < n; i++) r->Z[j * n + i] = r->d[i] * r->d[j] * (r->S[r->live[j] * nw + r->live[i]] + PetscConj(r->S[r->live[i] * nw + r->live[j]])) / 2;
+    for (PetscInt i = 0; i < n; i++) r->Z[j * n + i] = r->d[i] * r->d[j] * AIJTCURitzTwice(r->S, nw, r->live[i], r->live[j]) / 2;
   }
   PetscCall(PetscArraycpy(r->S, r->Z, n * n)); /* for AIJTCURitzExplicit() */
   if (r->condition == PETSC_INFINITY) PetscFunctionReturn(PETSC_SUCCESS);
@@ -409,7 +415,7 @@ PetscErrorCode AIJTCURitzProject(AIJTCURitz r, PetscInt first, const PetscScalar
   for (PetscInt j = 0; j < nw; j++) PetscCall(PetscArraycpy(alpha + j * ld, VW + j * nv, nv));
   if (VV) {
     for (PetscInt j = 0; j < nv; j++) {
-      for (PetscInt i = 0; i < nv; i++) r->H[j * ld + i] = (VV[j * nv + i] + PetscConj(VV[i * nv + j])) / 2;
+      for (PetscInt i = 0; i < nv; i++) r->H[j * ld + i] = AIJTCURitzTwice(VV, nv, i, j) / 2;
     }
     PetscCall(AIJTCURitzTrsm("LN", nv, nv, r->L, ld, r->H, ld));
     PetscCall(AIJTCURitzTrsm("RC", nv, nv, r->L, ld, r->H, ld));
@@ -419,7 +425,7 @@ PetscErrorCode AIJTCURitzProject(AIJTCURitz r, PetscInt first, const PetscScalar
   /* Q = W^H A W - a^H alpha - alpha^H a + a^H H a */
   PetscCall(AIJTCURitzGemm("CN", nw, nw, nv, 1, r->a, ld, alpha, ld, 0, QT, nw));
   for (PetscInt j = 0; j < nw; j++) {
-    for (PetscInt i = 0; i < nw; i++) Q[j * nw + i] = (WW[j * nw + i] + PetscConj(WW[i * nw + j])) / 2 - QT[j * nw + i] - PetscConj(QT[i * nw + j]);
+    for (PetscInt i = 0; i < nw; i++) Q[j * nw + i] = AIJTCURitzTwice(WW, nw, i, j) / 2 - QT[j * nw + i] - PetscConj(QT[i * nw + j]);
   }
   PetscCall(AIJTCURitzGemm("CN", nw, nw, nv, 1, r->a, ld, Ha, ld, 1, Q, nw));
   for (PetscInt j = 0; j < nw; j++) {
@@ -580,7 +586,7 @@ PetscErrorCode AIJTCURitzNext(AIJTCURitz r)
   PetscCall(AIJTCURitzGemm("CN", n, n, m, 1, Z, m, FZ, m, 0, r->H, ld));
   for (PetscInt j = 0; j < n; j++) {
     for (PetscInt i = j + 1; i < n; i++) {
-      r->H[j * ld + i] = (r->H[j * ld + i] + PetscConj(r->H[i * ld + j])) / 2;
+      r->H[j * ld + i] = AIJTCURitzTwice(r->H, ld, i, j) / 2;
       r->H[i * ld + j] = PetscConj(r->H[j * ld + i]);
     }
   }

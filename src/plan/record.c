@@ -64,14 +64,16 @@ static PetscErrorCode AIJTCUCompared(Mat A, PetscInt N, char text[], size_t len)
   if (o->path != MAT_AIJTCU_PATH_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUPlanCompare(A, plan, N, (PetscBool)(!set && N > 1 && !plan->id.off_diagonal), &c));
   if (!set && !c.csr) PetscFunctionReturn(PETSC_SUCCESS);
-  if (c.alpha > 0) PetscCall(PetscSNPrintf(text, len, "; alpha %.4f", (double)c.alpha));
-  if (c.alpha_reordered > 0) PetscCall(PetscSNPrintf(text + strlen(text), len - strlen(text), ", reordered %.4f", (double)c.alpha_reordered));
-  if (c.threshold > 0 && c.threshold <= 1) PetscCall(PetscSNPrintf(text + strlen(text), len - strlen(text), "; threshold %.4f%s", (double)c.threshold, set ? ", as set" : ""));
-  else if (!set) PetscCall(PetscStrlcat(text, c.threshold > 0 ? "; no threshold, bricks are slower at any" : "; no threshold, bricks are faster at any", len));
-  if (c.csr > 0) PetscCall(PetscSNPrintf(text + strlen(text), len - strlen(text), "; bricks %.4g us, CSR %.4g us", 1e6 * c.bricks, 1e6 * c.csr));
-  if (c.csr > 0 && c.reordered > 0) PetscCall(PetscSNPrintf(text + strlen(text), len - strlen(text), ", reordered %.4g us", 1e6 * c.reordered));
-  if (c.dense > 0 && c.dense < PetscMin(c.bricks, c.csr)) PetscCall(PetscSNPrintf(text + strlen(text), len - strlen(text), "; a dense matrix would take %.4g us", 1e6 * c.dense));
-  if (set && o->tune != MAT_AIJTCU_TUNE_NONE) PetscCall(PetscStrlcat(text, "; not tuned: a threshold is set", len));
+#define Append(...) PetscCall(PetscSNPrintf(text + strlen(text), len - strlen(text), __VA_ARGS__))
+  if (c.alpha > 0) Append("; alpha %.4f", (double)c.alpha);
+  if (c.alpha_reordered > 0) Append(", reordered %.4f", (double)c.alpha_reordered);
+  if (c.threshold > 0 && c.threshold <= 1) Append("; threshold %.4f%s", (double)c.threshold, set ? ", as set" : "");
+  else if (!set) Append("; no threshold, bricks are %s at any", c.threshold > 0 ? "slower" : "faster");
+  if (c.csr > 0) Append("; bricks %.4g us, CSR %.4g us", 1e6 * c.bricks, 1e6 * c.csr);
+  if (c.csr > 0 && c.reordered > 0) Append(", reordered %.4g us", 1e6 * c.reordered);
+  if (c.dense > 0 && c.dense < PetscMin(c.bricks, c.csr)) Append("; a dense matrix would take %.4g us", 1e6 * c.dense);
+  if (set && o->tune != MAT_AIJTCU_TUNE_NONE) Append("; not tuned: a threshold is set");
+#undef Append
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
