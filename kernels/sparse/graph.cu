@@ -205,6 +205,27 @@ HrpbError SparseGraphScale(SparseGraph *g, HrpbStream stream)
   return HrpbFree(scale, err, stream);
 }
 
+HrpbError SparseGraphSquare(const SparseMatrix *G, HrpbStream stream, SparseGraph *g)
+{
+  SparseProduct p;
+
+  memset(g, 0, sizeof(*g));
+  HrpbCall(SparseProductCreate(G, G, stream, &p));
+  g->n      = p.nrows;
+  g->nnz    = p.nnz;
+  g->rowptr = p.rowptr;
+  g->colidx = p.colidx;
+  return HrpbFree(p.rows, HRPB_SUCCESS, stream);
+}
+
+HrpbError SparseGraphDropValues(SparseGraph *g, HrpbStream stream)
+{
+  HrpbScalar *values = g->values;
+
+  g->values = NULL;
+  return HrpbFree(values, HRPB_SUCCESS, stream);
+}
+
 HrpbError SparseGraphDestroy(SparseGraph *g, HrpbError err, HrpbStream stream)
 {
   err = HrpbFree(g->rowptr, err, stream);

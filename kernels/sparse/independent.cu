@@ -1,5 +1,6 @@
 /*
-   The independent set that a greedy walk over the nodes of a graph finds, by all nodes at once.
+   The independent set that a greedy walk over the nodes of a graph finds, by all nodes at once; and which neighbours
+   its nodes take.
 
    The walk takes a node unless a neighbour was taken before. So a node is taken once all neighbours that come before it
    are known not to be, and it is not once one of them is. All nodes look at their neighbours in rounds, until all are
@@ -149,4 +150,44 @@ HrpbError SparseIndependent(const SparseMatrix *G, const int32_t order[], HrpbSt
   HrpbCall(HrpbAllocateTogether(stream, &w.rank, G->nrows, &w.state, G->nrows, &w.owner, G->nrows, &w.order, G->nrows, &w.undecided,
                                 (int64_t)1));
   return HrpbFree(w.rank, Walk(G, order, &w, owner, stream), stream);
+}
+
+/* The last neighbour that is of the set, unless that is the only one, and the node is there already. A warp has a node */
+static __global__ void __launch_bounds__(HRPB_THREADS) Take(const __grid_constant__ SparseMatrix G, const int32_t *owner, int32_t *taker)
+{
+  for (int64_t row = (int64_t)blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES; row < G.nrows; row += (int64_t)gridDim.x * HRPB_WARPS) {
+    int32_t first = INT32_MAX, last = -1;
+
+    for (int64_t k = G.rowptr[row] + threadIdx.x % HRPB_LANES; k < G.rowptr[row + 1] && owner[row] != row; k += HRPB_LANES) {
+      const int32_t node = G.colidx[k];
+
+      if (owner[node] != node) continue;
+      first = min(first, node);
+      last  = max(last, node);
+    }
+    for (int apart = HRPB_LANES / 2; apart; apart /= 2) {
+      first = min(first, __shfl_xor_sync(HRPB_ALL_LANES, first, apart));
+      last  = max(last, __shfl_xor_sync(HRPB_ALL_LANES, last, apart));
+    }
+    if (threadIdx.x % HRPB_LANES == 0) taker[row] = first == last && last == owner[row] ? -1 : last;
+  }
+}
+
+static HrpbError TakeAll(const SparseMatrix *G, const int32_t owner[], int32_t *on_device, int32_t *takers, int32_t taker[], HrpbStream stream)
+{
+  const size_t bytes = sizeof(*owner) * (size_t)G->nrows;
+
+  HrpbCallCuda(cudaMemcpyAsync(on_device, owner, bytes, cudaMemcpyHostToDevice, stream));
+  HrpbCall(HrpbLaunch(Take, HrpbGrid(G->nrows, HRPB_WARPS), HRPB_THREADS, 0, stream, *G, (const int32_t *)on_device, takers));
+  return HrpbBring(taker, takers, bytes, stream);
+}
+
+HrpbError SparseTakers(const SparseMatrix *G, const int32_t owner[], HrpbStream stream, int32_t taker[])
+{
+  int32_t *on_device, *takers;
+
+  HrpbCall(CheckKernels());
+  if (G->nrows == 0) return HRPB_SUCCESS;
+  HrpbCall(HrpbAllocateTogether(stream, &on_device, G->nrows, &takers, G->nrows));
+  return HrpbFree(on_device, TakeAll(G, owner, on_device, takers, taker, stream), stream);
 }

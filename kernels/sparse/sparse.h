@@ -130,6 +130,9 @@ HrpbError SparseGraphCreate(const SparseMatrix *A, int32_t size, int32_t n, cons
 HrpbError SparseGraphAddTranspose(SparseGraph *g, HrpbStream stream);
 /* Of a square graph: rows and columns scaled so that diagonal entries that are there and not zero have magnitude one */
 HrpbError SparseGraphScale(SparseGraph *g, HrpbStream stream);
+/* The square of a graph's pattern, without values. Waits for the device; g is zeroed on any error */
+HrpbError SparseGraphSquare(const SparseMatrix *G, HrpbStream stream, SparseGraph *g);
+HrpbError SparseGraphDropValues(SparseGraph *g, HrpbStream stream);
 HrpbError SparseGraphDestroy(SparseGraph *g, HrpbError before, HrpbStream stream);
 
 /* Whether a pattern has an entry opposite each: HRPB_ERR_UNSUPPORTED if not. Waits for the device */
@@ -140,6 +143,12 @@ HrpbError SparseIsSymmetric(const SparseMatrix *G, HrpbStream stream);
    than two entries. order and owner are on the host. Waits for the device. HRPB_ERR_UNSUPPORTED: not found in time
 */
 HrpbError SparseIndependent(const SparseMatrix *G, const int32_t order[], HrpbStream stream, int32_t owner[]);
+/*
+   Nodes of a set take their neighbours in another graph, one after the other: taker[i] is the last one that takes node
+   i, or -1 if i stays where owner, as above, has it. G has a symmetric pattern. owner and taker are on the host. Waits
+   for the device
+*/
+HrpbError SparseTakers(const SparseMatrix *G, const int32_t owner[], HrpbStream stream, int32_t taker[]);
 
 #ifdef __cplusplus
 }

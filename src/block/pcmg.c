@@ -906,7 +906,7 @@ static PetscErrorCode PCSetUp_MG_AIJTCU(PC pc)
   /* GAMG makes new levels: let go of the old ones first */
   if (!pc->setupcalled || pc->flag == DIFFERENT_NONZERO_PATTERN) PetscCall(AIJTCUMGDrop(s));
   PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCGAMG, &gamg));
-  if (gamg) PetscCall(AIJTCUSquareGraphs(pc));
+  if (gamg) PetscCall(AIJTCUKeepGraphs(pc));
   PetscCall((*s->setup)(pc));
   PetscCall(AIJTCUGetPlan(pc->pmat, &plan));
   if (plan) PetscCall(AIJTCUAtDevice(pc->pmat, plan, &device));

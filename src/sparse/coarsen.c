@@ -2,6 +2,10 @@
    MATCOARSENMIS and MATCOARSENMISK of a graph on the device of one process: the aggregates of PETSc's walk, to the last
    node.
 
+   A graph may be a pattern of the device that hangs on a matrix without entries (hungpattern.c). Where it is the square
+   of another such graph, PCGAMG lets nodes of the independent set take their neighbours in the other one afterwards, on
+   the host. That is done here: PCGAMG finds no neighbours there.
+
    PETSc's creators of the two are wrapped. A kernel finds the independent set of the walk. Aggregates of distance k are
    found as PETSc does it: those of a graph, then those of the graph of these, k times. What cannot be made here PETSc
    makes, on the host.
@@ -12,8 +16,6 @@
 #if AIJTCU_HAVE_BLOCK && AIJTCU_HAVE_DEVICE_REAL
   #include <petscdevice_cuda.h>
   #include <petsc/private/matimpl.h>
-
-  #define PATTERN_KEY "MatAIJTCUPattern"
 
 typedef PetscErrorCode (*AIJTCUCoarsenFn)(MatCoarsen);
 
@@ -31,12 +33,15 @@ static const AIJTCUCoarsenFn ours[] = {MatCoarsenCreate_MIS_AIJTCU, MatCoarsenCr
 /* Whether a graph is one that is coarsened here */
 PetscErrorCode AIJTCUCoarsens(Mat G, PetscBool *is)
 {
-  AIJTCUPlan *plan;
+  const SparseMatrix *hung;
+  AIJTCUPlan         *plan;
 
   PetscFunctionBegin;
   *is = PETSC_FALSE;
   PetscCall(AIJTCUGetPlan(G, &plan));
-  if (!plan || AIJTCUGetOptions(plan)->sparse == MAT_AIJTCU_SPARSE_CUSPARSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUHungPattern(G, &hung, NULL));
+  if (hung) *is = PETSC_TRUE;
+  if (hung || !plan || AIJTCUGetOptions(plan)->sparse == MAT_AIJTCU_SPARSE_CUSPARSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUSparseOnDevice(G, is));
   *is = (PetscBool)(*is && G->rmap->n == G->cmap->n && sizeof(PetscInt) == sizeof(int32_t));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -58,48 +63,10 @@ static SparseMatrix AIJTCUPatternOf(const SparseProduct *p)
   return (SparseMatrix){.nrows = p->nrows, .ncols = p->ncols, .nnz = p->nnz, .rowptr = p->rowptr, .colidx = p->colidx};
 }
 
-static PetscErrorCode AIJTCUHungDestroy(PetscCtxRt ctx)
-{
-  SparseProduct *pattern = *(SparseProduct **)ctx;
-  HrpbError      err;
-
-  PetscFunctionBegin;
-  if (pattern->rowptr) {
-    AIJTCUCallDevice(err, SparseProductDestroy(pattern, HRPB_SUCCESS, AIJTCUDeviceStreamBehind()));
-    AIJTCUWorkspaceUser(PETSC_FALSE);
-  }
-  PetscCall(PetscFree(pattern));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Let a matrix without entries have a pattern of the device. It is taken over, also after an error */
-PetscErrorCode AIJTCUHangPattern(Mat C, SparseProduct *pattern)
+static PetscErrorCode AIJTCUSymmetricOnStream(const SparseMatrix *G, cudaStream_t stream, HrpbError *err)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUComposeData((PetscObject)C, PATTERN_KEY, pattern, AIJTCUHungDestroy));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The pattern that hangs on a matrix, or NULL */
-static PetscErrorCode AIJTCUHungPattern(Mat C, const SparseProduct **pattern)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscObjectContainerQuery((PetscObject)C, PATTERN_KEY, (void **)pattern));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Give the matrix its pattern on the host */
-static PetscErrorCode AIJTCUHungToHost(Mat C)
-{
-  const SparseProduct *p;
-
-  PetscFunctionBegin;
-  PetscCall(AIJTCUHungPattern(C, &p));
-  if (!p) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJTCUSparsePattern(C, p->nrows, p->nnz, p->rowptr, p->colidx));
-  PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
-  PetscCall(PetscObjectCompose((PetscObject)C, PATTERN_KEY, NULL));
+  AIJTCUCallDevice(*err, SparseIsSymmetric(G, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -179,8 +146,6 @@ static PetscErrorCode AIJTCUAggregatesOnStream(const SparseMatrix *graph, PetscI
   HrpbError      before = HRPB_SUCCESS;
 
   PetscFunctionBegin;
-  AIJTCUCallDevice(*err, SparseIsSymmetric(graph, stream));
-  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt i = 0; i < n; i++) aggregate[i] = i;
   for (PetscInt round = 0; round < k && !*err; round++) {
     SparsePlan       next      = {0};
@@ -219,8 +184,11 @@ static PetscErrorCode AIJTCUAppend(PetscCoarsenData *lists, PetscCDIntNd *last[]
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The list of a node begins with itself. Then, or without nodes that begin one, lists ascend */
-static PetscErrorCode AIJTCULists(PetscInt n, const PetscInt list[], PetscBool begin, PetscCoarsenData **lists)
+/*
+   The list of a node begins with itself, if begin is true. Nodes follow, which ascend, and then those that it has taken
+   from other lists, which ascend, too. taker[i] is the node that takes i, or -1; taker is NULL if none was taken
+*/
+static PetscErrorCode AIJTCULists(PetscInt n, const PetscInt list[], const PetscInt taker[], PetscBool begin, PetscCoarsenData **lists)
 {
   PetscCDIntNd **last;
 
@@ -232,42 +200,46 @@ static PetscErrorCode AIJTCULists(PetscInt n, const PetscInt list[], PetscBool b
     if (list[i] == i) PetscCall(AIJTCUAppend(*lists, last, i, i));
   }
   for (PetscInt i = 0; i < n; i++) {
-    if (list[i] >= 0 && !(begin && list[i] == i)) PetscCall(AIJTCUAppend(*lists, last, list[i], i));
+    if (list[i] >= 0 && !(begin && list[i] == i) && !(taker && taker[i] >= 0)) PetscCall(AIJTCUAppend(*lists, last, list[i], i));
+  }
+  for (PetscInt i = 0; i < n && taker; i++) {
+    if (taker[i] >= 0) PetscCall(AIJTCUAppend(*lists, last, taker[i], i));
   }
   PetscCall(PetscFree(last));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A graph on the device of one process, which is a matrix, or hangs on one */
-static PetscErrorCode AIJTCUCoarsenGraph(Mat mat, SparseMatrix *G, PetscBool *is)
+/* What is coarsened, and the graph whose nodes are taken afterwards, or NULL */
+typedef struct {
+  SparseMatrix        G;
+  const SparseMatrix *beneath;
+} AIJTCUCoarsened;
+
+static PetscErrorCode AIJTCUCoarsenOnStream(const AIJTCUCoarsened *c, PetscInt k, const PetscInt order[], PetscInt aggregate[],
+  PetscInt taker[], PetscInt work[], cudaStream_t stream, HrpbError *err)
 {
-  const SparseProduct *hung;
+  PetscInt naggregates;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUHungPattern(mat, &hung));
-  *is = PETSC_TRUE;
-  if (hung) *G = AIJTCUPatternOf(hung);
-  else {
-    PetscCall(AIJTCUCoarsens(mat, is));
-    if (*is) PetscCall(AIJTCUSparseArrays(mat, PETSC_FALSE, G));
-  }
+  PetscCall(AIJTCUAggregatesOnStream(&c->G, k, order, aggregate, work, &naggregates, stream, err));
+  if (!*err && c->beneath) AIJTCUCallDevice(*err, SparseTakers(c->beneath, (const int32_t *)work, stream, (int32_t *)taker));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUCoarsenWith(MatCoarsen coarsen, AIJTCUWalk walk, const SparseMatrix *G, const PetscInt order[],
+static PetscErrorCode AIJTCUCoarsenWith(MatCoarsen coarsen, AIJTCUWalk walk, const AIJTCUCoarsened *c, const PetscInt order[],
   PetscInt work[], HrpbError *err)
 {
-  const PetscInt n         = (PetscInt)G->nrows;
-  PetscInt      *aggregate = work + (WORK - 1) * (n + 1), k = 1, naggregates;
+  const PetscInt n         = (PetscInt)c->G.nrows;
+  PetscInt      *aggregate = work + (WORK - 1) * (n + 1), *taker = c->beneath ? work + n + 1 : NULL, k = 1;
   cudaStream_t   stream = NULL;
   Mat            none;
 
   PetscFunctionBegin;
   if (walk == MISK) PetscCall(MatCoarsenMISKGetDistance(coarsen, &k));
-  AIJTCUCallOnStream(stream, AIJTCUAggregatesOnStream(G, k, order, aggregate, work, &naggregates, stream, err));
+  AIJTCUCallOnStream(stream, AIJTCUCoarsenOnStream(c, k, order, aggregate, taker, work, stream, err));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   /* work begins with owners */
-  PetscCall(AIJTCULists(n, walk == MIS ? work : aggregate, (PetscBool)(walk == MIS), &coarsen->agg_lists));
+  PetscCall(AIJTCULists(n, walk == MIS ? work : aggregate, taker, (PetscBool)(walk == MIS), &coarsen->agg_lists));
   if (walk == MIS) PetscFunctionReturn(PETSC_SUCCESS);
   /* nodes of other processes */
   PetscCall(MatCreateSeqAIJ(PetscObjectComm((PetscObject)coarsen->graph), n, n, 0, NULL, &none));
@@ -277,26 +249,50 @@ static PetscErrorCode AIJTCUCoarsenWith(MatCoarsen coarsen, AIJTCUWalk walk, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A graph that is coarsened here: a matrix, or what hangs on one. It is symmetric */
+PetscErrorCode AIJTCUCoarsenGraph(Mat mat, SparseMatrix *G, HrpbError *err)
+{
+  const SparseMatrix *hung;
+  cudaStream_t        stream = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUHungPattern(mat, &hung, NULL));
+  if (hung) *G = *hung;
+  else {
+    PetscCall(AIJTCUSparseArrays(mat, PETSC_FALSE, G));
+    AIJTCUCallOnStream(stream, AIJTCUSymmetricOnStream(G, stream, err));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode AIJTCUCoarsenApply(MatCoarsen coarsen, AIJTCUWalk walk)
 {
-  SparseMatrix    G;
+  AIJTCUCoarsened c     = {.beneath = NULL};
   const PetscInt *order = NULL;
   PetscInt       *work;
+  Mat             beneath;
   PetscBool       usable;
   HrpbError       err = HRPB_ERR_UNSUPPORTED;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUCoarsenGraph(coarsen->graph, &G, &usable));
+  PetscCall(AIJTCUHungPattern(coarsen->graph, NULL, &beneath));
+  if (beneath) PetscCall(AIJTCUHungPattern(beneath, &c.beneath, NULL));
+  PetscCall(AIJTCUCoarsens(coarsen->graph, &usable));
   if (usable) {
-    PetscCall(PetscMalloc1(WORK * (G.nrows + 1), &work));
+    err = HRPB_SUCCESS;
+    PetscCall(AIJTCUCoarsenGraph(coarsen->graph, &c.G, &err));
+  }
+  if (!err) {
+    PetscCall(PetscMalloc1(WORK * (c.G.nrows + 1), &work));
     if (coarsen->perm) PetscCall(ISGetIndices(coarsen->perm, &order));
-    PetscCall(AIJTCUCoarsenWith(coarsen, walk, &G, order, work, &err));
+    PetscCall(AIJTCUCoarsenWith(coarsen, walk, &c, order, work, &err));
     if (coarsen->perm) PetscCall(ISRestoreIndices(coarsen->perm, &order));
     PetscCall(PetscFree(work));
   }
   if (!err) PetscFunctionReturn(PETSC_SUCCESS);
   if (usable) PetscCall(PetscInfo(coarsen, "aijtcu: a graph is coarsened on the host: %s\n", HrpbErrorString(err)));
   PetscCall(AIJTCUHungToHost(coarsen->graph));
+  if (c.beneath) PetscCall(AIJTCUHungToHost(beneath));
   PetscCall((*apply[walk])(coarsen));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -315,9 +311,17 @@ static PetscErrorCode MatCoarsenApply_MISK_AIJTCU(MatCoarsen coarsen)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static int created; /* coarseners by the creators here */
+
+int AIJTCUCoarsenersCreated(void)
+{
+  return created;
+}
+
 static PetscErrorCode MatCoarsenCreate_MIS_AIJTCU(MatCoarsen coarsen)
 {
   PetscFunctionBegin;
+  created++;
   PetscCall((*create[MIS])(coarsen));
   apply[MIS]          = coarsen->ops->apply;
   coarsen->ops->apply = MatCoarsenApply_MIS_AIJTCU;
@@ -327,6 +331,7 @@ static PetscErrorCode MatCoarsenCreate_MIS_AIJTCU(MatCoarsen coarsen)
 static PetscErrorCode MatCoarsenCreate_MISK_AIJTCU(MatCoarsen coarsen)
 {
   PetscFunctionBegin;
+  created++;
   PetscCall((*create[MISK])(coarsen));
   apply[MISK]         = coarsen->ops->apply;
   coarsen->ops->apply = MatCoarsenApply_MISK_AIJTCU;

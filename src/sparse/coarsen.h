@@ -6,7 +6,17 @@
 #include "sparseimpl.h"
 
 #if AIJTCU_HAVE_BLOCK && AIJTCU_HAVE_DEVICE_REAL
+/* hungpattern.c */
+PETSC_INTERN PetscErrorCode AIJTCUHangPattern(Mat, Mat, const SparseMatrix *, SparseGraph);
+PETSC_INTERN PetscErrorCode AIJTCUHungPattern(Mat, const SparseMatrix **, Mat *);
+PETSC_INTERN PetscErrorCode AIJTCUHungToHost(Mat);
+
+/* coarsen.c */
 PETSC_INTERN PetscErrorCode AIJTCUCoarsens(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUCoarsenGraph(Mat, SparseMatrix *, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCUCoarsenerIsOurs(const char[], PetscBool *);
-PETSC_INTERN PetscErrorCode AIJTCUHangPattern(Mat, SparseProduct *);
+PETSC_INTERN int            AIJTCUCoarsenersCreated(void);
+
+/* gamg.c */
+PETSC_INTERN PetscBool AIJTCUGraphIsCoarsenedOnly(void);
 #endif

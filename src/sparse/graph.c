@@ -4,9 +4,9 @@
 
    It is what PETSc makes on the host, to the bit, unless blocks have holes: then PETSc makes it. PETSc also makes one
    of a parallel matrix that is to be symmetrized or scaled, or has no blocks. The values of the graph are on the host,
-   because coarsening reads them there.
+   because coarsening reads them there; unless that is done on the device, where the pattern is enough (gamg.c).
 */
-#include "sparseimpl.h"
+#include "coarsen.h"
 
 #if AIJTCU_HAVE_DEVICE_REAL
   #include <petscdevice_cuda.h>
@@ -154,12 +154,62 @@ static PetscErrorCode AIJTCUGraphParallel(Mat A, const AIJTCUGraph *a, Mat *G, P
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatCreateMPIAIJWithSeqAIJ(PetscObjectComm((PetscObject)A), A->rmap->N / a->bs, A->cmap->N / a->bs, block[0], block[1], garray,
-                                      G));
+    G));
   PetscCall(MatGetType(A, &type));
   PetscCall(MatConvert(*G, type, MAT_INPLACE_MATRIX, G));
   PetscCall(AIJTCUInherit(A, *G));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+  #if AIJTCU_HAVE_BLOCK
+/*
+   The pattern of a graph, symmetric. It is that of the matrix where there are no blocks, and then g stays empty. What
+   is not symmetric, and shall not be made so, is not made
+*/
+static PetscErrorCode AIJTCUGraphPatternMake(const AIJTCUGraph *a, const SparseMatrix *M, cudaStream_t stream, SparseGraph *g, HrpbError *err)
+{
+  SparseMatrix pattern = *M;
+  int32_t      at[SPARSE_MOST_BLOCK];
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < a->n; i++) at[i] = (int32_t)a->at[i];
+  PetscCall(PetscLogGpuTimeBegin());
+  if (a->bs > 1) {
+    AIJTCUCallDevice(*err, SparseGraphCreate(M, (int32_t)a->bs, (int32_t)a->n, at, stream, g));
+    pattern = (SparseMatrix){.nrows = g->n, .ncols = g->n, .nnz = g->nnz, .rowptr = g->rowptr, .colidx = g->colidx};
+  }
+  if (!*err) AIJTCUCallDevice(*err, SparseIsSymmetric(&pattern, stream));
+  if (*err == HRPB_ERR_UNSUPPORTED && a->symmetrize && (a->bs == 1 || g->rowptr)) {
+    *err = HRPB_SUCCESS;
+    if (a->bs == 1) AIJTCUCallDevice(*err, SparseGraphCreate(M, 1, 0, NULL, stream, g));
+    if (!*err) AIJTCUCallDevice(*err, SparseGraphAddTranspose(g, stream));
+  }
+  if (g->rowptr) AIJTCUCallDevice(*err, *err ? SparseGraphDestroy(g, *err, stream) : SparseGraphDropValues(g, stream));
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The graph as a pattern that hangs on an empty matrix */
+static PetscErrorCode AIJTCUGraphHung(Mat A, const AIJTCUGraph *a, Mat *G, HrpbError *err)
+{
+  cudaStream_t stream = NULL;
+  SparseMatrix M;
+  SparseGraph  g = {.rowptr = NULL};
+  MatInfo      info;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
+  if (info.nz_used == 0) *err = HRPB_ERR_UNSUPPORTED;
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUSparseArrays(A, PETSC_TRUE, &M));
+  AIJTCUCallOnStream(stream, AIJTCUGraphPatternMake(a, &M, stream, &g, err));
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatCreate(PetscObjectComm((PetscObject)A), G));
+  PetscCall(MatSetBlockSizes(*G, 1, 1));
+  PetscCall(AIJTCUHangPattern(*G, A, &M, g));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+  #endif
 
 /* The graph with what PETSc does to it afterwards */
 static PetscErrorCode AIJTCUGraphFinish(Mat A, PetscBool symmetrize, PetscReal filter, Mat G)
@@ -178,7 +228,7 @@ static PetscErrorCode AIJTCUGraphFinish(Mat A, PetscBool symmetrize, PetscReal f
 
 /* MatCreateGraph(), if it can be made on the device. done says whether it was. Collective */
 PetscErrorCode AIJTCUCreateGraph(Mat A, PetscBool symmetrize, PetscBool scale, PetscReal filter, PetscInt n, const PetscInt at[], Mat *G,
-                                 PetscBool *done)
+  PetscBool *done)
 {
   PetscFunctionBegin;
   *done = PETSC_FALSE;
@@ -204,11 +254,20 @@ PetscErrorCode AIJTCUCreateGraph(Mat A, PetscBool symmetrize, PetscBool scale, P
     } else {
       PetscCall(AIJTCUSparseOnDevice(A, &usable));
       if (!usable || A->rmap->n != A->cmap->n) PetscFunctionReturn(PETSC_SUCCESS);
-      PetscCall(MatGetType(A, &type));
-      PetscCall(AIJTCUGraphOf(A, &a, type, G, &err));
-      *done = (PetscBool)!err;
-      if (*done) PetscCall(AIJTCUInherit(A, *G));
-      else PetscCall(PetscInfo(A, "aijtcu: graph on the host: %s\n", HrpbErrorString(err)));
+  #if AIJTCU_HAVE_BLOCK
+      if (filter < 0 && AIJTCUGraphIsCoarsenedOnly()) {
+        PetscCall(AIJTCUGraphHung(A, &a, G, &err));
+        *done = (PetscBool)!err;
+      }
+  #endif
+      if (!*done) {
+        err = HRPB_SUCCESS;
+        PetscCall(MatGetType(A, &type));
+        PetscCall(AIJTCUGraphOf(A, &a, type, G, &err));
+        *done = (PetscBool)!err;
+        if (*done) PetscCall(AIJTCUInherit(A, *G));
+        else PetscCall(PetscInfo(A, "aijtcu: graph on the host: %s\n", HrpbErrorString(err)));
+      }
     }
     if (*done) PetscCall(AIJTCUGraphFinish(A, symmetrize, filter, *G));
   }

@@ -83,8 +83,9 @@ typedef struct { /* what KSPCHEBYSHEV works with */
 } AIJTCUChebyshev;
 PETSC_INTERN PetscErrorCode AIJTCUChebyshevGet(KSP, AIJTCUChebyshev *, PetscBool *);
 
-/* squaregraph.c */
+/* gamggraph.c */
 PETSC_INTERN PetscErrorCode AIJTCUGAMGSquares(PC, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUGAMGCountsEdges(PC, PetscBool *);
 
 /* cgtype.c */
 PETSC_INTERN PetscErrorCode AIJTCUCGIsHermitian(KSP, PetscBool *);

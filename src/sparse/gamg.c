@@ -1,12 +1,14 @@
 /*
-   The square of the graph that PCGAMG coarsens, on the device.
+   The graphs that PCGAMG coarsens, on the device of one process: they and their squares do not go to the host.
 
-   PETSc makes a structure-only product of two SEQAIJ on the host, whatever type they are of (upstream/squaregraph.c).
+   PCGAMG asks for a graph with MatCreateGraph(), and does not say what for. So it is known here when PCGAMG does, and
+   whether anybody but a coarsener of ours (coarsen.c) will look at the graph. If not, the pattern of the graph hangs on
+   an empty matrix (hungpattern.c).
+
+   PETSc makes a structure-only product of two SEQAIJ on the host, whatever type they are of (upstream/gamggraph.c).
    It looks at the name of the type. So the graph has another name from where PCGAMG begins to coarsen up to the set-up
-   of that product. Nobody sees it: in between PCGAMG counts rows and makes an order of them.
-
-   Nobody needs the square but MATCOARSENMIS, which is ours then (coarsen.c). So it stays on the device: the matrix that
-   PCGAMG gets has no entries, and the pattern hangs on it. It comes to the host where coarsening is not ours after all.
+   of that product. Nobody sees it: in between PCGAMG counts rows and makes an order of them. Nobody needs the square
+   but MATCOARSENMIS, so it hangs on an empty matrix, too.
 */
 #include "coarsen.h"
 #include "../upstream/upstream.h"
@@ -15,7 +17,35 @@
   #include <petscdevice_cuda.h>
   #include <petsc/private/pcgamgimpl.h>
 
-static PetscErrorCode (*AIJTCUCoarsen)(PC, Mat *, PetscCoarsenData **); /* PETSc's, of PCGAMGAGG */
+/* PETSc's, of PCGAMGAGG */
+static PetscErrorCode (*AIJTCUCreate)(PC, Mat, Mat *);
+static PetscErrorCode (*AIJTCUCoarsen)(PC, Mat *, PetscCoarsenData **);
+
+/* While PCGAMG makes a graph that it coarsens only: coarseners of ours that there were before. Otherwise -1 */
+static int created_before = -1;
+
+/* Whether nobody will look at the graph that is made now, but a coarsener of ours */
+PetscBool AIJTCUGraphIsCoarsenedOnly(void)
+{
+  return (PetscBool)(created_before >= 0 && AIJTCUCoarsenersCreated() > created_before);
+}
+
+/* What PCGAMG makes its coarsener for, and then the graph. Options may be there to look at it */
+static PetscErrorCode PCGAMGCreateGraph_AIJTCU(PC pc, Mat A, Mat *graph)
+{
+  const PC_GAMG *gamg = (const PC_GAMG *)((const PC_MG *)pc->data)->innerctx;
+  PetscBool      counts, seen;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGAMGCountsEdges(pc, &counts));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-mat_graph_view", &seen));
+  if (!counts && !seen && gamg->threshold[gamg->current_level] < 0 && !gamg->asm_hem_aggs) created_before = AIJTCUCoarsenersCreated();
+  ierr           = (*AIJTCUCreate)(pc, A, graph);
+  created_before = -1;
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* A graph whose name is hidden, or NULL, and what is put back */
 static struct {
@@ -33,50 +63,42 @@ static void AIJTCUSquareShow(void)
 }
 
 /* The square of a symmetric pattern, which is also its transpose times itself */
-static PetscErrorCode AIJTCUSquareOnStream(const SparseMatrix *G, cudaStream_t stream, SparseProduct *square, HrpbError *err)
+static PetscErrorCode AIJTCUSquareOnStream(const SparseMatrix *G, cudaStream_t stream, SparseGraph *square, HrpbError *err)
 {
   PetscFunctionBegin;
   PetscCall(PetscLogGpuTimeBegin());
-  AIJTCUCallDevice(*err, SparseIsSymmetric(G, stream));
-  if (!*err) AIJTCUCallDevice(*err, SparseProductCreate(G, G, stream, square));
+  AIJTCUCallDevice(*err, SparseGraphSquare(G, stream, square));
   PetscCall(PetscLogGpuTimeEnd());
-  if (!*err) AIJTCUWorkspaceUser(PETSC_TRUE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUSquareMake(Mat G, SparseProduct *square, HrpbError *err)
+static PetscErrorCode AIJTCUSquareMake(Mat G, SparseGraph *square, HrpbError *err)
 {
   SparseMatrix M;
   cudaStream_t stream = NULL;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUSparseArrays(G, PETSC_FALSE, &M));
-  AIJTCUCallOnStream(stream, AIJTCUSquareOnStream(&M, stream, square, err));
+  PetscCall(AIJTCUCoarsenGraph(G, &M, err));
+  if (!*err) AIJTCUCallOnStream(stream, AIJTCUSquareOnStream(&M, stream, square, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatProductSymbolic_AIJTCU_Square(Mat C)
 {
-  const Mat      G = C->product->A;
-  SparseProduct *square;
-  HrpbError      err = HRPB_SUCCESS;
+  const Mat   G = C->product->A;
+  SparseGraph square;
+  HrpbError   err = HRPB_SUCCESS;
 
   PetscFunctionBegin;
-  PetscCall(PetscNew(&square));
-  PetscCall(AIJTCUSquareMake(G, square, &err));
+  PetscCall(AIJTCUSquareMake(G, &square, &err));
   if (err) {
     PetscCall(PetscInfo(C, "aijtcu: the square of a graph is made on the host: %s\n", HrpbErrorString(err)));
-    PetscCall(PetscFree(square));
+    PetscCall(AIJTCUHungToHost(G));
     PetscCall(MatProductSetFromOptions(C));
     PetscUseTypeMethod(C, productsymbolic);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(AIJTCUHangPattern(C, square));
-  PetscCall(MatSetSizes(C, G->rmap->n, G->cmap->n, G->rmap->N, G->cmap->N));
-  PetscCall(MatSetType(C, MATSEQAIJ)); /* as PETSc has it */
-  PetscCall(MatSeqAIJSetPreallocation(C, 0, NULL));
-  PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
+  PetscCall(AIJTCUHangPattern(C, G, NULL, square));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -122,8 +144,8 @@ static PetscErrorCode PCGAMGCoarsen_AIJTCU(PC pc, Mat *graph, PetscCoarsenData *
 }
 #endif
 
-/* Have a PCGAMG square its graphs on the device. For every set-up: its type may have changed */
-PetscErrorCode AIJTCUSquareGraphs(PC pc)
+/* Have a PCGAMG keep its graphs on the device. For every set-up: its type may have changed */
+PetscErrorCode AIJTCUKeepGraphs(PC pc)
 {
   PetscFunctionBegin;
 #if AIJTCU_HAVE_BLOCK && AIJTCU_HAVE_DEVICE_REAL
@@ -136,8 +158,10 @@ PetscErrorCode AIJTCUSquareGraphs(PC pc)
     if (aggregates) {
       struct _PCGAMGOps *ops = ((PC_GAMG *)((PC_MG *)pc->data)->innerctx)->ops;
 
+      if (ops->creategraph != PCGAMGCreateGraph_AIJTCU) AIJTCUCreate = ops->creategraph;
       if (ops->coarsen != PCGAMGCoarsen_AIJTCU) AIJTCUCoarsen = ops->coarsen;
-      ops->coarsen = PCGAMGCoarsen_AIJTCU;
+      ops->creategraph = PCGAMGCreateGraph_AIJTCU;
+      ops->coarsen     = PCGAMGCoarsen_AIJTCU;
     }
   }
 #else

@@ -12,8 +12,9 @@
 
      What would help: to ask the types first, and to go to the host where they do not make such a product.
 
-   Needed: 3.26. Gone when: MatProductSetFromOptions() calls the function of a type. Ours: square.c of src/sparse, which
-   needs to know whether PCGAMG squares the graph next. PCGAMG does not tell. Ours, the test: gamggraph.c.
+   Needed: 3.26. Gone when: MatProductSetFromOptions() calls the function of a type. Ours: gamg.c of src/sparse, which
+   needs to know whether PCGAMG squares the graph next, and whether it counts its edges. PCGAMG does not tell. Ours, the
+   test: gamggraph.c.
 
    Here is a copy of the struct that says so. What is set through PETSc's functions must be found in it
 */
@@ -27,6 +28,7 @@ typedef struct {
   PetscInt  aggressive_coarsening_levels;
   PetscInt  aggressive_mis_k;
   PetscBool use_aggressive_square_graph;
+  PetscBool use_minimum_degree_ordering;
 } AIJTCUAggregation;
 
 static const AIJTCUAggregation *AIJTCUAggregationOf(PC pc)
@@ -48,27 +50,47 @@ static PetscErrorCode AIJTCUAggregationFits(KSP ksp, PetscBool *fits)
   PetscCall(PCGAMGSetAggressiveLevels(pc, 7));
   PetscCall(PCGAMGMISkSetAggressive(pc, 3));
   PetscCall(PCGAMGSetAggressiveSquareGraph(pc, PETSC_TRUE));
+  PetscCall(PCGAMGMISkSetMinDegreeOrdering(pc, PETSC_FALSE));
   a     = AIJTCUAggregationOf(pc);
   *fits = (PetscBool)(a->nsmooths == 5 && a->aggressive_coarsening_levels == 7 && a->aggressive_mis_k == 3 &&
-                      a->use_aggressive_square_graph == PETSC_TRUE);
+                      a->use_aggressive_square_graph == PETSC_TRUE && a->use_minimum_degree_ordering == PETSC_FALSE);
   PetscCall(PCGAMGSetAggressiveSquareGraph(pc, PETSC_FALSE));
-  *fits = (PetscBool)(*fits && a->use_aggressive_square_graph == PETSC_FALSE);
+  PetscCall(PCGAMGMISkSetMinDegreeOrdering(pc, PETSC_TRUE));
+  *fits = (PetscBool)(*fits && a->use_aggressive_square_graph == PETSC_FALSE && a->use_minimum_degree_ordering == PETSC_TRUE);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUAggregationGet(PC pc, const AIJTCUAggregation **a)
+{
+  static AIJTCUKSPTrial trial;
+  PetscBool             fits;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUKSPFits(AIJTCUAggregationFits, &trial, &fits));
+  *a = fits ? AIJTCUAggregationOf(pc) : NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Whether a PCGAMG by aggregation squares the graph that it is about to coarsen */
 PetscErrorCode AIJTCUGAMGSquares(PC pc, PetscBool *squares)
 {
-  static AIJTCUKSPTrial trial;
+  const AIJTCUAggregation *a     = NULL;
+  const PetscInt           level = ((const PC_GAMG *)((const PC_MG *)pc->data)->innerctx)->current_level;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUKSPFits(AIJTCUAggregationFits, &trial, squares));
-  if (*squares) {
-    const AIJTCUAggregation *a     = AIJTCUAggregationOf(pc);
-    const PetscInt           level = ((const PC_GAMG *)((const PC_MG *)pc->data)->innerctx)->current_level;
+  PetscCall(AIJTCUAggregationGet(pc, &a));
+  *squares = (PetscBool)(a && a->use_aggressive_square_graph && level < a->aggressive_coarsening_levels);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-    *squares = (PetscBool)(a->use_aggressive_square_graph && level < a->aggressive_coarsening_levels);
-  }
+/* Whether it looks at how many edges a node has, or that is not known */
+PetscErrorCode AIJTCUGAMGCountsEdges(PC pc, PetscBool *counts)
+{
+  const AIJTCUAggregation *a = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUAggregationGet(pc, &a));
+  *counts = (PetscBool)(!a || a->use_minimum_degree_ordering);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

@@ -1,0 +1,120 @@
+/*
+   A pattern of the device that hangs on a matrix without entries.
+
+   PCGAMG makes a graph of each level, coarsens it, and throws it away. Where all of that is done on the device nobody
+   reads the graph on the host. The matrix that PCGAMG gets for it is empty then. It has its entries, on the host, only
+   if the device could not do the rest.
+
+   Such a pattern is symmetric. Its arrays are its own, or those of the matrix that it was made of.
+*/
+#include "coarsen.h"
+
+#if AIJTCU_HAVE_BLOCK && AIJTCU_HAVE_DEVICE_REAL
+  #include <petscdevice_cuda.h>
+
+  #define PATTERN_KEY "MatAIJTCUPattern"
+
+typedef struct {
+  SparseMatrix pattern;
+  SparseGraph  own;                                       /* without values. Nothing if the arrays are those of `of` */
+  Mat          of;                                        /* what it was made of */
+  PetscErrorCode (*getinfo)(Mat, MatInfoType, MatInfo *); /* that of the empty matrix */
+} AIJTCUHung;
+
+static PetscErrorCode AIJTCUHungDestroy(PetscCtxRt ctx)
+{
+  AIJTCUHung *hung = *(AIJTCUHung **)ctx;
+  HrpbError   err;
+
+  PetscFunctionBegin;
+  if (hung->own.rowptr) {
+    AIJTCUCallDevice(err, SparseGraphDestroy(&hung->own, HRPB_SUCCESS, AIJTCUDeviceStreamBehind()));
+    AIJTCUWorkspaceUser(PETSC_FALSE);
+  }
+  PetscCall(MatDestroy(&hung->of));
+  PetscCall(PetscFree(hung));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUHungGet(Mat C, AIJTCUHung **hung)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectContainerQuery((PetscObject)C, PATTERN_KEY, (void **)hung));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PCGAMG tells how many edges a graph has */
+static PetscErrorCode MatGetInfo_AIJTCU_Hung(Mat C, MatInfoType type, MatInfo *info)
+{
+  AIJTCUHung *hung;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUHungGet(C, &hung));
+  PetscCall((*hung->getinfo)(C, type, info));
+  info->nz_used = (PetscLogDouble)hung->pattern.nnz;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   An empty matrix that a pattern of the device hangs on, which was made of another matrix. It is the graph `own`, which
+   is taken over, also after an error; or, if that is empty, `theirs`, with arrays of the other matrix
+*/
+PetscErrorCode AIJTCUHangPattern(Mat C, Mat of, const SparseMatrix *theirs, SparseGraph own)
+{
+  AIJTCUHung *hung;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&hung));
+  if (own.rowptr) AIJTCUWorkspaceUser(PETSC_TRUE);
+  hung->own     = own;
+  hung->pattern = own.rowptr ? (SparseMatrix){.nrows = own.n, .ncols = own.n, .nnz = own.nnz, .rowptr = own.rowptr, .colidx = own.colidx} : *theirs;
+  hung->of      = of;
+  PetscCall(PetscObjectReference((PetscObject)of));
+  PetscCall(AIJTCUComposeData((PetscObject)C, PATTERN_KEY, hung, AIJTCUHungDestroy));
+  PetscCall(MatSetSizes(C, (PetscInt)hung->pattern.nrows, (PetscInt)hung->pattern.ncols, (PetscInt)hung->pattern.nrows, (PetscInt)hung->pattern.ncols));
+  PetscCall(MatSetType(C, MATSEQAIJ));
+  PetscCall(MatSeqAIJSetPreallocation(C, 0, NULL));
+  PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
+  hung->getinfo   = C->ops->getinfo;
+  C->ops->getinfo = MatGetInfo_AIJTCU_Hung;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The pattern that hangs on a matrix, and what it was made of; or NULL. Each may be left out */
+PetscErrorCode AIJTCUHungPattern(Mat C, const SparseMatrix **pattern, Mat *of)
+{
+  AIJTCUHung *hung;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUHungGet(C, &hung));
+  if (pattern) *pattern = hung ? &hung->pattern : NULL;
+  if (of) *of = hung ? hung->of : NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Give the matrix its entries on the host. Each is one */
+PetscErrorCode AIJTCUHungToHost(Mat C)
+{
+  const SparseMatrix *p;
+  AIJTCUHung         *hung;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUHungGet(C, &hung));
+  if (!hung) PetscFunctionReturn(PETSC_SUCCESS);
+  p               = &hung->pattern;
+  C->ops->getinfo = hung->getinfo;
+  PetscCall(AIJTCUSparsePattern(C, p->nrows, p->nnz, p->rowptr, p->colidx));
+  if (!C->structure_only) {
+    PetscScalar *values;
+
+    PetscCall(MatSeqAIJGetArrayWrite(C, &values));
+    for (int64_t k = 0; k < p->nnz; k++) values[k] = 1;
+    PetscCall(MatSeqAIJRestoreArrayWrite(C, &values));
+  }
+  PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
+  PetscCall(PetscObjectCompose((PetscObject)C, PATTERN_KEY, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
