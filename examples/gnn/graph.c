@@ -100,16 +100,14 @@ static PetscErrorCode HasWeights(Mat A, PetscBool *weighted)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A loop at each node, and ones for values. weighted says whether an edge had another value */
-static PetscErrorCode SetLoops(Mat A, PetscBool *weighted)
+/* Ones for values */
+static PetscErrorCode SetOnes(Mat A)
 {
   Mat             block[2] = {A, NULL};
   const PetscInt *garray;
   PetscBool       parallel;
 
   PetscFunctionBegin;
-  PetscCall(HasWeights(A, weighted));
-  PetscCall(MatShift(A, 1));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
   if (parallel) PetscCall(MatMPIAIJGetSeqAIJ(A, &block[0], &block[1], &garray));
   for (int b = 0; b < 2 && block[b]; b++) {
@@ -123,6 +121,16 @@ static PetscErrorCode SetLoops(Mat A, PetscBool *weighted)
   }
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A loop at each node, and ones for values. weighted says whether an edge had another value */
+static PetscErrorCode SetLoops(Mat A, PetscBool *weighted)
+{
+  PetscFunctionBegin;
+  PetscCall(HasWeights(A, weighted));
+  PetscCall(MatShift(A, 1));
+  PetscCall(SetOnes(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -190,41 +198,68 @@ enum {
   WORDS_NODE  = 12
 };
 
-/* An edge between each two nodes by chance: 5 to the own community and 2 to others are expected */
-static PetscBool IsEdge(PetscInt N, PetscInt i, PetscInt j)
+/*
+   The other end of edge k that node i draws. Of seven, five are to the own community on average, and two to any node
+*/
+static PetscInt Partner(PetscInt N, PetscInt i, PetscInt k)
 {
-  const PetscInt64 low = PetscMin(i, j), high = PetscMax(i, j);
-  const double     expected = i % COMMUNITIES == j % COMMUNITIES ? 5.0 * COMMUNITIES : 2.0 * COMMUNITIES / (COMMUNITIES - 1);
+  const PetscInt own    = i % COMMUNITIES;
+  const double   random = EntryRandom(1, (uint64_t)i << 20 | (uint64_t)(2 * k)), which = EntryRandom(1, (uint64_t)i << 20 | (uint64_t)(2 * k + 1));
 
-  return (PetscBool)(i == j || EntryRandom(1, (uint64_t)(low * N + high)) < expected / (double)N);
+  return which * 7 < 5 ? own + COMMUNITIES * (PetscInt)(random * (double)((N - own + COMMUNITIES - 1) / COMMUNITIES)) : (PetscInt)(random * (double)N);
+}
+
+/* How many edges a node draws: half of its neighbours on average, as other nodes draw the other half */
+static PetscInt Draws(PetscInt i, PetscReal neighbours)
+{
+  return (PetscInt)(neighbours / 2 + (PetscReal)EntryRandom(3, (uint64_t)i));
+}
+
+/* Nodes draw edges; a loop at each node. What is drawn twice is one edge */
+static PetscErrorCode GenerateEdges(MPI_Comm comm, PetscInt N, PetscInt first, PetscInt n, PetscReal neighbours, Mat *A)
+{
+  PetscInt    *from, *to;
+  PetscCount   count = n, e = 0;
+  PetscScalar *one;
+
+  PetscFunctionBegin;
+  for (PetscInt i = first; i < first + n; i++) count += 2 * Draws(i, neighbours);
+  PetscCall(PetscMalloc3(count, &from, count, &to, count, &one));
+  for (PetscInt i = first; i < first + n; i++) {
+    from[e] = to[e] = i;
+    e++;
+    for (PetscInt k = 0; k < Draws(i, neighbours); k++, e += 2) {
+      from[e] = to[e + 1] = i;
+      to[e] = from[e + 1] = Partner(N, i, k);
+    }
+  }
+  for (e = 0; e < count; e++) one[e] = 1;
+  PetscCall(MatCreate(comm, A));
+  PetscCall(MatSetSizes(*A, n, n, N, N));
+  PetscCall(MatSetType(*A, MATAIJ));
+  PetscCall(MatSetPreallocationCOO(*A, count, from, to));
+  PetscCall(MatSetValuesCOO(*A, one, INSERT_VALUES));
+  PetscCall(PetscFree3(from, to, one));
+  PetscCall(SetOnes(*A));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
    A graph of communities, the same on any number of processes. The community of a node is its class, which its words
    tell badly, and those of its neighbours better
 */
-PetscErrorCode GraphGenerate(MPI_Comm comm, PetscInt N, Graph *g)
+PetscErrorCode GraphGenerate(MPI_Comm comm, PetscInt N, PetscReal neighbours, Graph *g)
 {
-  PetscInt n = PETSC_DECIDE, first, *col;
+  PetscInt n = PETSC_DECIDE, first;
   int     *all;
 
   PetscFunctionBegin;
   PetscCall(PetscSplitOwnership(comm, &n, &N));
   PetscCallMPI(MPI_Scan(&n, &first, 1, MPIU_INT, MPI_SUM, comm));
   first -= n;
-  PetscCall(PetscMalloc1(N, &col));
-  PetscCall(MatCreate(comm, &g->A));
-  PetscCall(MatSetSizes(g->A, n, n, N, N));
-  PetscCall(MatSetType(g->A, MATAIJ));
-  PetscCall(MatSetUp(g->A));
+  PetscCall(GenerateEdges(comm, N, first, n, neighbours, &g->A));
   PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, n, WORDS, WORDS_NODE, NULL, &g->features));
   for (PetscInt i = first; i < first + n; i++) {
-    PetscInt degree = 0;
-
-    for (PetscInt j = 0; j < N; j++) {
-      if (IsEdge(N, i, j)) col[degree++] = j;
-    }
-    for (PetscInt e = 0; e < degree; e++) PetscCall(MatSetValue(g->A, i, col[e], 1, INSERT_VALUES));
     for (PetscInt k = 0; k < WORDS_NODE; k++) {
       PetscInt word = (PetscInt)(WORDS * EntryRandom(2, (uint64_t)(i * WORDS_NODE + k)));
 
@@ -232,9 +267,6 @@ PetscErrorCode GraphGenerate(MPI_Comm comm, PetscInt N, Graph *g)
       PetscCall(MatSetValue(g->features, i - first, word, 1, INSERT_VALUES));
     }
   }
-  PetscCall(PetscFree(col));
-  PetscCall(MatAssemblyBegin(g->A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(g->A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyBegin(g->features, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(g->features, MAT_FINAL_ASSEMBLY));
   PetscCall(NormalizeFeatures(g->features));
@@ -273,7 +305,7 @@ PetscErrorCode GraphMean(const Graph *g, PetscBool symmetric, Mat *P)
 */
 PetscErrorCode GraphCopies(const Graph *g, PetscInt copies, Mat *S)
 {
-  PetscInt        first, end, n, most = 0, owner = 0, *col;
+  PetscInt        first, end, n, most = 0, owner = 0, *col, *inside, *outside;
   PetscMPIInt     size;
   const PetscInt *starts;
   PetscScalar    *ones;
@@ -283,19 +315,27 @@ PetscErrorCode GraphCopies(const Graph *g, PetscInt copies, Mat *S)
   PetscCall(MatGetOwnershipRange(g->A, &first, &end));
   PetscCall(MatGetOwnershipRanges(g->A, &starts));
   n = end - first;
+  PetscCall(PetscCalloc2(copies * n, &inside, copies * n, &outside));
   for (PetscInt i = first; i < end; i++) {
-    PetscInt degree;
+    const PetscInt *j;
+    PetscInt        degree;
 
-    PetscCall(MatGetRow(g->A, i, &degree, NULL, NULL));
+    PetscCall(MatGetRow(g->A, i, &degree, &j, NULL));
     most = PetscMax(most, degree);
-    PetscCall(MatRestoreRow(g->A, i, &degree, NULL, NULL));
+    for (PetscInt e = 0; e < degree; e++) (j[e] >= first && j[e] < end ? inside : outside)[i - first]++;
+    PetscCall(MatRestoreRow(g->A, i, &degree, &j, NULL));
+  }
+  for (PetscInt i = n; i < copies * n; i++) {
+    inside[i]  = inside[i - n];
+    outside[i] = outside[i - n];
   }
   PetscCall(PetscMalloc2(most, &col, most, &ones));
   for (PetscInt e = 0; e < most; e++) ones[e] = 1;
   PetscCall(MatCreate(PetscObjectComm((PetscObject)g->A), S));
   PetscCall(MatSetSizes(*S, copies * n, copies * n, PETSC_DETERMINE, PETSC_DETERMINE));
   PetscCall(MatSetType(*S, MATAIJ));
-  PetscCall(MatSetUp(*S));
+  PetscCall(MatXAIJSetPreallocation(*S, 1, inside, outside, NULL, NULL));
+  PetscCall(PetscFree2(inside, outside));
   for (PetscInt c = 0; c < copies; c++) {
     for (PetscInt i = first; i < end; i++) {
       const PetscInt *j, row = copies * first + c * n + i - first;

@@ -22,7 +22,7 @@ typedef struct {
 } Graph;
 
 PETSC_INTERN PetscErrorCode GraphLoad(MPI_Comm, const char[], Graph *);
-PETSC_INTERN PetscErrorCode GraphGenerate(MPI_Comm, PetscInt, Graph *);
+PETSC_INTERN PetscErrorCode GraphGenerate(MPI_Comm, PetscInt, PetscReal neighbours, Graph *);
 PETSC_INTERN PetscErrorCode GraphMean(const Graph *, PetscBool symmetric, Mat *);
 PETSC_INTERN PetscErrorCode GraphCopies(const Graph *, PetscInt, Mat *);
 PETSC_INTERN PetscErrorCode GraphConvert(Mat, Mat *);
