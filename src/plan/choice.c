@@ -697,6 +697,20 @@ static SpmmFacts AIJTCUFactsOfBricks(const AIJTCUFacts *f, const AIJTCUDecision 
   return facts;
 }
 
+/*
+   Whether bricks are of the reordered matrix, if there is a usable order. One that was found, and does not pay, is left
+   alone. Bricks that are of the reordered matrix stay so: otherwise those of two numbers of columns would be built in
+   turn
+*/
+static PetscBool AIJTCUTakesOrder(const AIJTCUQuestion *q, const AIJTCUDecision *d)
+{
+  const AIJTCUFacts *f = q->f;
+
+  if (!AIJTCUOrderIsUsable(q)) return PETSC_FALSE;
+  if (AIJTCUOrderIsForced(q->o) || d->reason == AIJTCU_REASON_REORDERED_FASTER || d->reason == AIJTCU_REASON_ALPHA_REORDERED) return PETSC_TRUE;
+  return (PetscBool)(f->bricks_state == AIJTCU_READY && f->bricks_reordered);
+}
+
 /* Decide for bricks: of which matrix, and in which format */
 static void AIJTCUDecideBricks(const AIJTCUQuestion *q, AIJTCUDecision *d)
 {
@@ -709,8 +723,7 @@ static void AIJTCUDecideBricks(const AIJTCUQuestion *q, AIJTCUDecision *d)
   if (f->on_device) {
     d->reordered = AIJTCUWantsOrder(q, d);
     if (d->need || (d->reordered && AIJTCUOrderIsForced(q->o) && AIJTCULacksOrder(q, d, MOST_LEVELS))) return;
-    /* where the model decides, the search went as far as pays when the model was asked */
-    d->reordered = (PetscBool)(d->reordered && AIJTCUOrderIsUsable(q));
+    d->reordered = (PetscBool)(d->reordered && AIJTCUTakesOrder(q, d));
   }
   facts = d->reordered ? AIJTCUFactsReordered(f) : f->matrix;
   /* a sampled product takes the bricks that are there, so that products and it do not build theirs in turn */

@@ -763,6 +763,23 @@ static PetscErrorCode TestReordering(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* An order was found, and bricks in the given order are the choice. They are not of the reordered matrix, if none is yet */
+static PetscErrorCode TestReorderingIdle(void)
+{
+  Question q = Ask(&shared);
+
+  PetscFunctionBegin;
+  Reorder(&q, 40, 100);
+  q.f.order_survey.staged_rows = 2 * q.f.order_survey.needed_rows + 1;
+  PetscCall(CheckPath(&q, 128, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_BRICKS_FASTER, "an order that scatters columns"));
+  PetscCall(CheckRest(&q, 128, "bricks-rows", &rows, PETSC_FALSE, "an order that scatters columns"));
+  q.f.bricks_reordered = PETSC_TRUE;
+  PetscCall(CheckRest(&q, 128, "bricks-rows", &rows, PETSC_FALSE, "an order that scatters columns, and no bricks"));
+  q.f.bricks_state = AIJTCU_READY;
+  if (!Decide(&q, 128).reordered) PetscCall(PetscPrintf(PETSC_COMM_SELF, "bricks of the reordered matrix do not stay so\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Columns that run, and panels that need many rows of B. The limit is 16 for each row of A */
 static PetscErrorCode TestReorderingRuns(void)
 {
@@ -977,6 +994,7 @@ int main(int argc, char **argv)
     PetscCall(TestLongRows());
     PetscCall(TestSampled());
     PetscCall(TestReordering());
+    PetscCall(TestReorderingIdle());
     PetscCall(TestReorderingRuns());
     PetscCall(TestForced());
     PetscCall(TestTunedOrder());
