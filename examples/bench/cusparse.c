@@ -1,6 +1,7 @@
 #include "cusparse.h"
 #if PetscDefined(HAVE_CUDA)
   #include <petscdevice_cuda.h>
+  #include <petsc/private/petsclegacycupmblas.h> /* cublasXgeam() */
 
 struct _n_CusparseSampled {
   cusparseHandle_t     handle;
@@ -101,6 +102,25 @@ static PetscErrorCode Describe(Mat M, PetscInt rows, PetscInt N, cusparseDnMatDe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* At = A^T, on the device: MatTranspose() would make it on the host. Both without gaps between columns */
+static PetscErrorCode Transpose(Mat A, Mat At)
+{
+  const PetscScalar *a;
+  PetscScalar       *t;
+  PetscInt           m, n;
+  cublasHandle_t     handle;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(A, &m, &n));
+  PetscCall(PetscCUBLASGetHandle(&handle));
+  PetscCall(MatDenseGetArrayReadAndMemType(A, &a, NULL));
+  PetscCall(MatDenseGetArrayWriteAndMemType(At, &t, NULL));
+  PetscCallCUBLAS(cublasXgeam(handle, CUBLAS_OP_T, CUBLAS_OP_N, (int)n, (int)m, &one, a, (int)m, &zero, t, (int)n, t, (int)n));
+  PetscCall(MatDenseRestoreArrayWriteAndMemType(At, &t));
+  PetscCall(MatDenseRestoreArrayReadAndMemType(A, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode RowMajorCreate(const GenerateCSR *csr, Mat B, RowMajor *product)
 {
   const cusparseIndexType_t index = PetscDefined(USE_64BIT_INDICES) ? CUSPARSE_INDEX_64I : CUSPARSE_INDEX_32I;
@@ -118,8 +138,9 @@ PetscErrorCode RowMajorCreate(const GenerateCSR *csr, Mat B, RowMajor *product)
   PetscCall(Upload(csr->i, sizeof(*csr->i) * (size_t)(csr->m + 1), (void **)&p->i));
   PetscCall(Upload(csr->j, sizeof(*csr->j) * (size_t)nnz, (void **)&p->j));
   PetscCall(Upload(csr->a, sizeof(*csr->a) * (size_t)nnz, (void **)&p->values));
-  PetscCall(MatTranspose(B, MAT_INITIAL_MATRIX, &p->Bt));
+  PetscCall(MatCreateSeqDenseCUDA(PETSC_COMM_SELF, N, csr->n, NULL, &p->Bt));
   PetscCall(MatCreateSeqDenseCUDA(PETSC_COMM_SELF, N, csr->m, NULL, &p->Ct));
+  PetscCall(Transpose(B, p->Bt));
   PetscCall(Describe(p->Bt, csr->n, N, &p->b));
   PetscCall(Describe(p->Ct, csr->m, N, &p->c));
   PetscCall(PetscDeviceContextGetCurrentContext(&dctx));
@@ -141,16 +162,13 @@ PetscErrorCode RowMajorRun(RowMajor p)
 
 PetscErrorCode RowMajorGet(RowMajor p, Mat C)
 {
-  Mat          T;
   PetscScalar *array;
 
   PetscFunctionBegin;
   PetscCallCUDA(cudaDeviceSynchronize());                     /* the handle's stream is not PETSc's */
   PetscCall(MatDenseGetArrayAndMemType(p->Ct, &array, NULL)); /* what is on the device is new */
   PetscCall(MatDenseRestoreArrayAndMemType(p->Ct, &array));
-  PetscCall(MatTranspose(p->Ct, MAT_INITIAL_MATRIX, &T));
-  PetscCall(MatCopy(T, C, SAME_NONZERO_PATTERN));
-  PetscCall(MatDestroy(&T));
+  PetscCall(Transpose(p->Ct, C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

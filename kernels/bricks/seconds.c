@@ -51,9 +51,9 @@ static double FarShare(const SpmmFacts *facts, int64_t N, bool waits, const Spmm
 */
 static double Idle(const SpmmFacts *facts, int64_t N, const SpmmDevice *device)
 {
-  const int32_t rows   = (SpmmHasFewPanels(facts->nrows, device) ? HrpbShortParams() : HrpbStagedParams()).panel_rows;
-  const double  panels = (double)facts->nrows / rows, parts = (double)facts->survey.staged_rows / (LEAST_PART * HrpbStagedParams().block_cols);
-  const double  pieces = (panels > parts ? panels : parts) * (double)((N + WIDE_COLS - 1) / WIDE_COLS);
+  const HrpbParams format = SpmmHasFewPanels(facts->nrows, device) ? HrpbShortParams() : HrpbStagedParams();
+  const double     panels = (double)facts->nrows / format.panel_rows, parts = (double)facts->survey.staged_rows / (LEAST_PART * format.block_cols);
+  const double     pieces = (panels > parts ? panels : parts) * (double)((N + WIDE_COLS - 1) / WIDE_COLS);
 
   return pieces < device->nsm ? device->nsm / (pieces < 1 ? 1 : pieces) : 1;
 }
