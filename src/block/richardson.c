@@ -71,7 +71,7 @@ static PetscErrorCode AIJTCURichardsonOwn(KSP ksp, const AIJTCURichardson *rich,
   PetscCall(MatGetNullSpace(P, &nullsp));
   PetscCall(PCApplyRichardsonExists(ksp->pc, own));
   PetscCall(PCMatApplyRichardsonExists(ksp->pc, block));
-  *own = (PetscBool)((*own || *block) && ksp->max_it > 0 && rich->scale == 1.0 && (ksp->converged == KSPConvergedDefault || ksp->converged == KSPConvergedSkip) && !nullsp);
+  *own = (PetscBool)((*own || *block) && ksp->max_it > 0 && rich->scale == 1.0 && (ksp->converged == KSPConvergedDefault || ksp->converged == KSPConvergedSkip) && !ksp->transpose_solve && !nullsp);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -82,8 +82,7 @@ static PetscErrorCode AIJTCULacksRichardson(KSP ksp, AIJTCUBlockKSP *s, const ch
 
   PetscFunctionBegin;
   PetscCall(AIJTCURichardsonOwn(ksp, rich, &own, &block));
-  if (ksp->transpose_solve) *why = "it is a solve with the transpose";
-  else if (rich->self_scale) *why = "richardson scales itself";
+  if (rich->self_scale) *why = "richardson scales itself";
   else if (own && !block) *why = "the preconditioner has iterations of its own for richardson, for one vector";
   PetscFunctionReturn(PETSC_SUCCESS);
 }

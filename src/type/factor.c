@@ -68,9 +68,23 @@ STEP(lufactorsymbolic, MatLUFactorSymbolic_AIJTCU, (Mat F, Mat A, IS r, IS c, co
 STEP(ilufactorsymbolic, MatILUFactorSymbolic_AIJTCU, (Mat F, Mat A, IS r, IS c, const MatFactorInfo *info), (F, A, r, c, info), r, c)
 STEP(choleskyfactorsymbolic, MatCholeskyFactorSymbolic_AIJTCU, (Mat F, Mat A, IS r, const MatFactorInfo *info), (F, A, r, info), r, r)
 STEP(iccfactorsymbolic, MatICCFactorSymbolic_AIJTCU, (Mat F, Mat A, IS r, const MatFactorInfo *info), (F, A, r, info), r, r)
-STEP(lufactornumeric, MatLUFactorNumeric_AIJTCU, (Mat F, Mat A, const MatFactorInfo *info), (F, A, info), NULL, NULL)
+STEP(lufactornumeric, MatLUFactorNumeric_AIJTCU_Once, (Mat F, Mat A, const MatFactorInfo *info), (F, A, info), NULL, NULL)
 STEP(choleskyfactornumeric, MatCholeskyFactorNumeric_AIJTCU, (Mat F, Mat A, const MatFactorInfo *info), (F, A, info), NULL, NULL)
   #undef STEP
+
+static PetscErrorCode MatLUFactorNumeric_AIJTCU(Mat F, Mat A, const MatFactorInfo *info)
+{
+  const PetscBool again = (PetscBool)(F->ops->solvetranspose != NULL); /* the first numeric phase sets it */
+
+  PetscFunctionBegin;
+  PetscCall(MatLUFactorNumeric_AIJTCU_Once(F, A, info));
+  #if AIJTCU_HAVE_DEVICE
+  PetscCall(AIJTCUFactorTransposeAnew(F, again));
+  #else
+  (void)again;
+  #endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
   #define SOLVE(op, name) \
     static PetscErrorCode name##_Parent(Mat F, const Vec v[]) \

@@ -10,24 +10,12 @@
    Needed: 3.26. Gone when: MatHasOperation(F, MATOP_MAT_SOLVE, &has) says so for a factor of an aijcusparse. Ours:
    blocksolve.c.
 
-   Here are the first members of the private struct, as PETSc has them. Small factors of numbers that are known must be
-   found in it
+   The struct that is read is in cusparsefactor.h. Small factors of numbers that are known must be found in it
 */
-#include "upstream.h"
+#include "cusparsefactor.h"
+
 #if AIJTCU_HAVE_DEVICE
   #include <petscdevice_cuda.h>
-#endif
-
-#if AIJTCU_HAVE_BLOCK && AIJTCU_HAVE_DEVICE
-typedef struct {
-  void                 *rperm, *cperm, *work, *handle;
-  PetscInt              nnz;
-  struct cudaDeviceProp prop;
-  PetscBool             init_prop;
-  PetscScalar          *values, *diagonal;
-  int                  *rowptr32, *colidx32;
-  PetscInt             *rowptr, *colidx;
-} AIJTCUFactorData;
 
 /* Whether n numbers on the device are these */
 static PetscErrorCode AIJTCUFactorHas(const void *there, const void *here, size_t bytes, PetscBool *has)
@@ -68,7 +56,32 @@ static PetscErrorCode AIJTCUFactorFits(Mat F, PetscBool *fits)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUFactorTry(Mat A, MatFactorType type, Mat *F, IS rows, PetscBool *fits)
+/* The flags are these, from the one for what a transpose has to the one of the factor */
+static PetscBool AIJTCUFactorFlags(Mat F, PetscBool created, PetscBool analysed)
+{
+  const AIJTCUFactorData *data = (const AIJTCUFactorData *)F->spptr;
+
+  return (PetscBool)(data->transpose_created == created && data->transpose_analysed == analysed && data->analysed == PETSC_TRUE);
+}
+
+/* A solve with the transpose leaves its mark on the flags */
+static PetscErrorCode AIJTCUFactorTryTranspose(Mat F, PetscBool *fits)
+{
+  Vec b, x;
+
+  PetscFunctionBegin;
+  *fits = AIJTCUFactorFlags(F, PETSC_FALSE, PETSC_FALSE);
+  if (!*fits) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatCreateVecs(F, &x, &b));
+  PetscCall(VecSet(b, 1));
+  PetscCall(MatSolveTranspose(F, b, x));
+  *fits = AIJTCUFactorFlags(F, PETSC_TRUE, PETSC_TRUE);
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUFactorTry(Mat A, MatFactorType type, Mat *F, IS rows, AIJTCUFactorFit *fit)
 {
   MatFactorInfo info;
 
@@ -83,12 +96,13 @@ static PetscErrorCode AIJTCUFactorTry(Mat A, MatFactorType type, Mat *F, IS rows
     PetscCall(MatCholeskyFactorSymbolic(*F, A, rows, &info));
     PetscCall(MatCholeskyFactorNumeric(*F, A, &info));
   }
-  PetscCall(AIJTCUFactorFits(*F, fits));
+  PetscCall(AIJTCUFactorFits(*F, &fit->arrays));
+  if (type == MAT_FACTOR_ILU && fit->arrays) PetscCall(AIJTCUFactorTryTranspose(*F, &fit->flags));
   PetscCall(MatDestroy(F));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUFactorsTry(PetscBool *fits)
+static PetscErrorCode AIJTCUFactorsTry(AIJTCUFactorFit *fit)
 {
   const PetscInt    i[2] = {0, 1};
   const PetscScalar v[4] = {4, 2, 2, 5};
@@ -102,27 +116,38 @@ static PetscErrorCode AIJTCUFactorsTry(PetscBool *fits)
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   PetscCall(ISCreateStride(PETSC_COMM_SELF, 2, 0, 1, &rows));
   PetscCall(ISSetPermutation(rows));
-  *fits = PETSC_TRUE;
-  PetscCall(AIJTCUFactorTry(A, MAT_FACTOR_ILU, &F, rows, fits));
-  PetscCall(AIJTCUFactorTry(A, MAT_FACTOR_CHOLESKY, &F, rows, fits));
+  fit->arrays = PETSC_TRUE;
+  PetscCall(AIJTCUFactorTry(A, MAT_FACTOR_ILU, &F, rows, fit));
+  PetscCall(AIJTCUFactorTry(A, MAT_FACTOR_CHOLESKY, &F, rows, fit));
   PetscCall(ISDestroy(&rows));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What of the struct is where it is believed to be */
+PetscErrorCode AIJTCUFactorAsk(AIJTCUFactorFit *fit)
+{
+  static AIJTCUFactorFit found;
+  static PetscBool       asked;
+
+  PetscFunctionBegin;
+  if (!asked) PetscCall(AIJTCUFactorsTry(&found));
+  asked = PETSC_TRUE;
+  *fit  = found;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+  #if AIJTCU_HAVE_BLOCK
 /* What is on the device of a factor of MATSOLVERCUSPARSE. known says whether all of it is there */
 PetscErrorCode AIJTCUFactorGet(Mat F, AIJTCUTriangles *f, PetscBool *known)
 {
   const AIJTCUFactorData *data = (const AIJTCUFactorData *)F->spptr;
-  static PetscBool        asked, fits;
+  AIJTCUFactorFit         fit;
 
   PetscFunctionBegin;
-  if (!asked) {
-    PetscCall(AIJTCUFactorsTry(&fits));
-    asked = PETSC_TRUE;
-  }
-  *known = fits;
-  if (!fits) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUFactorAsk(&fit));
+  *known = fit.arrays;
+  if (!fit.arrays) PetscFunctionReturn(PETSC_SUCCESS);
   *f = (AIJTCUTriangles){.kind = AIJTCU_FACTOR_LU, .values = data->values, .diagonal = data->diagonal, .permuted = (PetscBool)(data->rperm || data->cperm)};
   if (data->rowptr32) {
     f->rowptr     = data->rowptr32;
@@ -138,4 +163,5 @@ PetscErrorCode AIJTCUFactorGet(Mat F, AIJTCUTriangles *f, PetscBool *known)
   *known = (PetscBool)(F->offloadmask != PETSC_OFFLOAD_CPU && f->rowptr && f->colidx && f->values && (f->kind != AIJTCU_FACTOR_UTDU || f->diagonal));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+  #endif
 #endif

@@ -108,6 +108,11 @@ PETSC_INTERN PetscErrorCode AIJTCUFactorGet(Mat, AIJTCUTriangles *, PetscBool *)
   #endif
 #endif
 
+#if AIJTCU_HAVE_DEVICE
+/* oldtranspose.c */
+PETSC_INTERN PetscErrorCode AIJTCUFactorTransposeAnew(Mat, PetscBool);
+#endif
+
 /* hostproduct.c */
 PETSC_INTERN PetscErrorCode AIJTCUHostProductSymbolic(Mat, MatType);
 PETSC_INTERN PetscErrorCode AIJTCUProductTakes(Mat, MatType, Mat *);

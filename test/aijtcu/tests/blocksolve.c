@@ -1169,9 +1169,14 @@ int main(int argc, char **argv)
       suffix: transpose_smooth
       args: -ksp_type chebyshev -ksp_chebyshev_eigenvalues 0.003,2.1 -pc_type jacobi -ksp_norm_type none -ksp_max_it {{1 3}} -shape skewed -transpose -nonzero {{0 1}}
 
-    test: # PETSc has it
+    test:
       suffix: transpose_richardson
-      args: -ksp_type richardson -pc_type jacobi -ksp_max_it 6 -taken 0 -whole -transpose
+      nsize: {{1 2}}
+      args: -ksp_type richardson -pc_type {{jacobi bjacobi}} -ksp_max_it 6 -whole -transpose -nonzero {{0 1}} -shape skewed
+
+    test:
+      suffix: transpose_richardson_smooth
+      args: -ksp_type richardson -ksp_richardson_scale 0.7 -pc_type jacobi -ksp_norm_type none -ksp_max_it {{1 3}} -whole -transpose -nonzero {{0 1}} -shape skewed
 
     test:
       suffix: singular

@@ -450,6 +450,62 @@ static PetscErrorCode DuplicateOfBound(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The second factor is that of twice the matrix */
+static PetscErrorCode TransposeOfNewFactor(void)
+{
+  MatFactorInfo info;
+  PetscBool     is;
+  Mat           A, F;
+  Vec           b, x, y;
+  IS            rows, columns;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJCUSPARSE, 1, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecDuplicate(x, &y));
+  PetscCall(VecSet(b, 1));
+  PetscCall(MatFactorInfoInitialize(&info));
+  PetscCall(MatGetOrdering(A, MATORDERINGNATURAL, &rows, &columns));
+  PetscCall(MatGetFactor(A, MATSOLVERCUSPARSE, MAT_FACTOR_LU, &F));
+  PetscCall(MatLUFactorSymbolic(F, A, rows, columns, &info));
+  PetscCall(MatLUFactorNumeric(F, A, &info));
+  PetscCall(MatSolveTranspose(F, b, x));
+  PetscCall(MatScale(A, 2));
+  PetscCall(MatLUFactorNumeric(F, A, &info));
+  PetscCall(MatSolveTranspose(F, b, y));
+  PetscCall(IsMultiple(x, 2, y, &is));
+  PetscCall(Repaired(is, "MatSolveTranspose() with a factor computed anew"));
+  PetscCall(ISDestroy(&rows));
+  PetscCall(ISDestroy(&columns));
+  PetscCall(MatDestroy(&F));
+  PetscCall(MatDestroy(&A));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A block that is bound to the host is added to one that is not */
+static PetscErrorCode AddBound(void)
+{
+  PetscReal norm;
+  Mat       X, Y;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateDenseFromVecType(PETSC_COMM_SELF, VECCUDA, 4, 2, 4, 2, PETSC_DECIDE, NULL, &X));
+  PetscCall(MatDuplicate(X, MAT_DO_NOT_COPY_VALUES, &Y));
+  PetscCall(MatZeroEntries(X));
+  PetscCall(MatZeroEntries(Y));
+  PetscCall(MatBindToCPU(X, PETSC_TRUE));
+  PetscCall(MatShift(X, 1));
+  PetscCall(MatAXPY(Y, 1, X, SAME_NONZERO_PATTERN));
+  PetscCall(MatNorm(Y, NORM_INFINITY, &norm));
+  PetscCall(Repaired((PetscBool)(norm == 1), "MatAXPY() of a dense matrix that is bound"));
+  PetscCall(MatDestroy(&X));
+  PetscCall(MatDestroy(&Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscBool   device = PETSC_FALSE;
@@ -473,6 +529,8 @@ int main(int argc, char **argv)
     PetscCall(MultTranspose());
     PetscCall(DuplicateOfBound());
     PetscCall(ChangedWhileBound());
+    PetscCall(TransposeOfNewFactor());
+    PetscCall(AddBound());
   } else {
     PetscCall(ResetHash());
     PetscCall(Permute());
