@@ -1,9 +1,9 @@
 /*
    MatSolveTranspose() goes on with the old factor, where that of MATSOLVERCUSPARSE is computed anew
 
-     cusparseSpSV_analysis() takes the values of a matrix. The numeric phases of LU and ILU(0) call it the first time, and
-     cusparseSpSV_updateMatrix() the next times, for L and U, not for what MatSolveTranspose() solves with. The flag that
-     would have that analysed again, updatedTransposeSpSVAnalysis, is reset in the first case alone.
+     cusparseSpSV_analysis() takes the values of a matrix. The numeric phases of LU and ILU(0) call it the first time,
+     and cusparseSpSV_updateMatrix() the next times, for L and U, not for what MatSolveTranspose() solves with. The flag
+     that would have that analysed again, updatedTransposeSpSVAnalysis, is reset in the first case alone.
 
        MatLUFactorNumeric(F, A, &info);
        MatSolveTranspose(F, b, x);
