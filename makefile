@@ -131,6 +131,11 @@ EMULATED    := $(BUILD)/emulated$(if $(SANITIZERS),,-plain)
 EMULATED_SANITIZE := $(if $(SANITIZERS),-fsanitize=address -g1)
 EMULATED_TEXT  := $(addprefix $(EMULATED)/,$(wildcard kernels/*.h kernels/*/*.h kernels/*/*.cuh test/device/*.cuh))
 EMULATED_TESTS := $(patsubst test/device/%.cu,$(EMULATED)/900/%,$(wildcard test/device/*.cu)) $(if $(findstring SINGLE,$(HRPB_FLAGS)),,$(addprefix $(EMULATED)/800/,multiply csr sample))
+# Arithmetic with blocks once more, with complex numbers
+ifeq ($(findstring COMPLEX,$(HRPB_FLAGS)),)
+EMULATED_COMPLEX := $(EMULATED)/900/block-complex
+EMULATED_TESTS   += $(EMULATED_COMPLEX)
+endif
 sanitized    = $(patsubst %.c,$(BUILD)/sanitize/%.o,$(1))
 PROGRAMS    := $(foreach source,$(PROGRAM_SRC),$(BUILD)/bin/$(basename $(notdir $(source))))
 # Programs of PETSc that know nothing of us, from the sources that came with it
@@ -264,7 +269,16 @@ $(filter $(EMULATED)/$(1)/%,$(EMULATED_TESTS)): $(EMULATED)/$(1)/%: $(EMULATED)/
 	$$(call short,LINK) $$(call whole,$(CXX) -no-pie $(EMULATED_SANITIZE) -o $$(new) $$^)
 endef
 $(foreach arch,900 800,$(eval $(call emulated_for,$(arch))))
--include $(wildcard $(EMULATED)/*/obj/*.d $(EMULATED)/*/obj/*/*/*.d)
+$(EMULATED)/900/obj/complex/%.o: $(EMULATED)/%.cu $(call command,emulated) | $(EMULATED_TEXT) need-cxx
+	@mkdir -p $(@D)
+	$(call short,EMULATED) $(call compiled,$(COMPILE_EMULATED) -DEMULATED_ARCH=900 -DHRPB_USE_COMPLEX $<)
+$(EMULATED)/900/obj/complex/%.o: %.c $(call command,library)
+	@mkdir -p $(@D)
+	$(call short,CC) $(call compiled,$(COMPILE) -DHRPB_USE_COMPLEX $<)
+$(EMULATED_COMPLEX): $(patsubst %,$(EMULATED)/900/obj/complex/%.o,test/device/block $(basename $(wildcard kernels/block/*.cu kernels/block/*.c))) \
+                     $(patsubst %.cu,$(EMULATED)/900/obj/%.o,$(filter-out kernels/block/%,$(wildcard kernels/*/*.cu))) $(EMULATED)/900/obj/emulator.o $(LIBHRPB)
+	$(call short,LINK) $(call whole,$(CXX) -no-pie $(EMULATED_SANITIZE) -o $(new) $^)
+-include $(wildcard $(EMULATED)/*/obj/*.d $(EMULATED)/*/obj/*/*/*.d $(EMULATED)/*/obj/*/*/*/*.d)
 
 .PHONY: need-cxx need-slepc
 need-cxx:

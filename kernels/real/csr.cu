@@ -7,10 +7,8 @@
    after the other, as MATAIJ does. So a sum that is not finite need not be made again, and its bits do not depend on
    how many columns there are. Rows are not cut: what has longer ones is multiplied as the real matrix.
 */
-#include "real.h"
-#include "../common/launch.cuh"
+#include "pairs.cuh"
 #include "../common/rowmajor.cuh"
-#include "../vector/vector.cuh"
 
 enum {
   THREADS = 128,
@@ -120,7 +118,7 @@ static HrpbError WorkBytes(const SpmmMatrix *A, const SpmmOperands *o, size_t *b
   return HRPB_SUCCESS;
 }
 
-static bool Takes(const SpmmFacts *, const HrpbParams *, const SpmmOperands *o, const SpmmDevice *)
+bool PairsTake(const SpmmFacts *, const HrpbParams *, const SpmmOperands *o, const SpmmDevice *)
 {
   return o->X.layout == SPMM_COLUMN_MAJOR && o->Y.layout == SPMM_COLUMN_MAJOR &&
          (o->update == SPMM_ASSIGN || (o->update == SPMM_ADD && o->Y0.layout == SPMM_COLUMN_MAJOR));
@@ -140,7 +138,7 @@ static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *work, Hrp
   CsrPairsArgs a = {A->rowptr, A->colidx, (const VectorPair *)A->values, R, o->update == SPMM_ADD ? o->Y0.array : NULL, o->Y.array, o->Y.ld,
     o->Y0.ld, (int32_t)(A->nrows / 2), ldr, N};
 
-  if (!Takes(NULL, NULL, o, NULL)) return HRPB_ERR_UNSUPPORTED;
+  if (!PairsTake(NULL, NULL, o, NULL)) return HRPB_ERR_UNSUPPORTED;
   HrpbCall(RowMajor(o->X.array, o->X.ld, (int32_t)A->ncols, N, R, (int32_t)A->ncols, ldr, stream));
   if (N <= WIDTH) return Launch<1, 1, 4>(a, stream);
   if (N <= 2 * WIDTH) return Launch<2, 1, 4>(a, stream);
@@ -155,7 +153,7 @@ static const SpmmKernel pairs = {
   .what   = "CSR of complex numbers times a row-major copy of B",
   .op     = SPMM_OP_PRODUCT,
   .format = SPMM_CSR,
-  .takes  = Takes,
+  .takes  = PairsTake,
   .work   = WorkBytes,
   .run    = Run
 };
@@ -178,15 +176,15 @@ static const SpmmKernel columns = {
   .what   = "CSR of complex numbers times a few columns, one after the other",
   .op     = SPMM_OP_PRODUCT,
   .format = SPMM_CSR,
-  .takes  = Takes,
+  .takes  = PairsTake,
   .work   = VectorPairWork,
   .run    = RunColumns
 };
 
-/* Where the second launch is refused, C must not have been added to by the first */
-bool ComplexCsrTakesColumns(const SpmmOperands *o, int64_t N)
+/* Where the second launch is refused, C must not have been added to by the first. Short rows have a kernel of their own */
+bool ComplexCsrTakesColumns(const SpmmFacts *facts, const SpmmOperands *o, int64_t N)
 {
-  return N <= FEW && o->update == SPMM_ASSIGN && Takes(NULL, NULL, o, NULL);
+  return N <= FEW && o->update == SPMM_ASSIGN && !facts->rows_entries && PairsTake(NULL, NULL, o, NULL);
 }
 
 const SpmmKernel *ComplexCsrColumnsKernel(void)
@@ -196,5 +194,24 @@ const SpmmKernel *ComplexCsrColumnsKernel(void)
 
 const SpmmKernel *ComplexCsrKernel(const CsrSchedule *s, const SpmmOperands *o)
 {
-  return s->nparts == 0 && Takes(NULL, NULL, o, NULL) ? &pairs : NULL;
+  if (s->nparts || !PairsTake(NULL, NULL, o, NULL)) return NULL;
+  return s->rows_entries ? &ComplexCsrRows : &pairs;
+}
+
+/*
+   The times of the model for the real matrix, and what part of them it takes here. The parts are those of five generated
+   families (complex.csv), within a sixth of the time
+*/
+double ComplexCsrSeconds(const SpmmFacts *real, int64_t N, const SpmmDevice *device)
+{
+  const SpmmCsrTimes *t      = &device->model->csr;
+  const double        nnz    = (double)real->nnz, dense = (double)(real->nrows + real->ncols), needed = (double)real->survey.needed_rows;
+  const int64_t       unit   = 64 / (int64_t)sizeof(HrpbScalar);
+  const double        multiplied = (double)(N > unit ? (N + unit - 1) / unit * unit : N > FEW + 1 ? N : FEW + 1);
+  const double        brought = needed * (double)(N > t->fewest_scattered ? N : t->fewest_scattered);
+
+  if (!real->nrows || real->longest > CsrPartEntries(real->nrows, real->nnz)) return 0;
+  if (real->rows_entries) return 1e-12 * (t->launch + (0.4 * t->entry + 0.4 * t->in_place * (double)N) * nnz);
+  if (N <= FEW) return 1e-12 * (double)N * (1.45 * t->launch + 0.36 * t->entry * nnz + 0.75 * t->scattered * needed);
+  return 1e-12 * (t->launch + (0.53 * t->entry + 0.59 * t->entry_column * multiplied) * nnz + 1.45 * t->scattered * brought + 0.4 * t->dense * dense * multiplied);
 }

@@ -64,10 +64,14 @@ const SpmmKernel *ComplexCsrKernel(const CsrSchedule *, const SpmmOperands *);
 
 /*
    The same for few columns, one after the other. The matrix has its VectorPlan in place of the schedule. Whether it is
-   taken follows from the N columns of the whole product, of which the operands may be a part
+   taken follows from the N columns of the whole product, of which the operands may be a part, and from the facts of the
+   real matrix
 */
-bool              ComplexCsrTakesColumns(const SpmmOperands *, int64_t N);
+bool              ComplexCsrTakesColumns(const SpmmFacts *, const SpmmOperands *, int64_t N);
 const SpmmKernel *ComplexCsrColumnsKernel(void);
+
+/* The model of their time for a plain product, from the facts of the real matrix; 0 where there is none of them */
+double ComplexCsrSeconds(const SpmmFacts *, int64_t N, const SpmmDevice *);
 
 /* The transpose for these kernels, with complex values: see VectorTransposeDevice() */
 HrpbError ComplexTransposeDevice(const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, const VectorPlan *, VectorTranspose *);

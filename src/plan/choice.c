@@ -5,6 +5,7 @@
    the columns, a reordering. A product whose path follows from the first questions asks none of the others.
 */
 #include "choice.h"
+#include <real/real.h>
 
 /*
    With FEW_ENTRIES entries a row bricks cannot pay: bringing B and writing C alone take as long as the whole CSR
@@ -144,6 +145,13 @@ static double AIJTCUSecondsOf(const AIJTCUQuestion *q, const SpmmKernel *kernel,
 
 static double AIJTCUSecondsOfCSR(const AIJTCUQuestion *q)
 {
+#if AIJTCU_HAVE_DEVICE
+  if (AIJTCU_PARTS > 1 && q->op == SPMM_OP_PRODUCT && q->f->on_device) { /* kernels of complex numbers stand in */
+    const double seconds = ComplexCsrSeconds(&q->f->matrix, q->N, q->device->device);
+
+    if (seconds > 0) return seconds;
+  }
+#endif
   return AIJTCUSecondsOf(q, AIJTCUKernelToCompare(q, SPMM_CSR, &q->f->matrix, NULL), NULL);
 }
 

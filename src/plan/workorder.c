@@ -271,12 +271,14 @@ static PetscErrorCode AIJTCUPlanHaveBricks(Mat A, AIJTCUPlan *plan, const AIJTCU
 
 #if AIJTCU_HAVE_DEVICE
 /* Whether few columns of complex numbers are multiplied one by one, on the CSR path */
-static PetscBool AIJTCUPlanByColumns(const AIJTCUDecision *d, const AIJTCUAsk *ask)
+static PetscBool AIJTCUPlanByColumns(const AIJTCUPlan *plan, const AIJTCUDecision *d, const AIJTCUAsk *ask)
 {
+  SpmmFacts          facts = {0};
   const SpmmOperands operands = AIJTCUOperandsAsked(ask);
 
   if (AIJTCU_PARTS == 1 || d->path != MAT_AIJTCU_PATH_CSR || d->kernel->op != SPMM_OP_PRODUCT || d->kernel->host) return PETSC_FALSE;
-  return (PetscBool)ComplexCsrTakesColumns(&operands, PetscMax(ask->N, ask->decide));
+  SpmmFactsOfCsr(&plan->csr.schedule, &facts);
+  return (PetscBool)ComplexCsrTakesColumns(&facts, &operands, PetscMax(ask->N, ask->decide));
 }
 #endif
 
@@ -298,7 +300,7 @@ static PetscErrorCode AIJTCUPlanHave(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *a
       PetscCall(AIJTCUVectorUse(A, plan));
       if (!plan->answer.known) PetscCall(AIJTCUPlanAnswer(A, plan, ask, d)); /* there is more to choose from now */
     }
-  } else if (d->kernel && AIJTCUPlanByColumns(d, ask)) {
+  } else if (d->kernel && AIJTCUPlanByColumns(plan, d, ask)) {
     if (plan->vector.state == AIJTCU_EMPTY) PetscCall(AIJTCUVectorCreate(A, plan, d));
     if (plan->vector.state == AIJTCU_READY) PetscCall(AIJTCUVectorUse(A, plan));
   }
@@ -340,7 +342,7 @@ static void AIJTCUPlanMatrix(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *d, c
   else if (AIJTCU_PARTS > 1 && m->csr) {
     const SpmmKernel *kernel = d->kernel->op == SPMM_OP_PRODUCT ? ComplexCsrKernel(m->csr, &order->operands) : NULL;
 
-    if (AIJTCUPlanByColumns(d, ask) && plan->vector.state == AIJTCU_READY && plan->vector.plan.nnz) {
+    if (AIJTCUPlanByColumns(plan, d, ask) && plan->vector.state == AIJTCU_READY && plan->vector.plan.nnz) {
       kernel    = ComplexCsrColumnsKernel();
       m->vector = &plan->vector.plan;
       m->csr    = NULL;

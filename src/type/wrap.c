@@ -20,7 +20,18 @@ static PetscErrorCode MatScale_AIJTCU(Mat A, PetscScalar a)
 {
   PetscFunctionBegin;
   AIJTCUCallParentOp(A, scale, A, a);
-  AIJTCUScaleHermitian(A, a);
+  AIJTCUForgetHermitian(A, a);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatShift_AIJTCU(Mat A, PetscScalar a)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall((*plan->id.parent.shift)(A, a)); /* may insert a diagonal */
+  AIJTCUForgetHermitian(A, a);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -48,9 +59,10 @@ static PetscErrorCode MatAXPY_AIJTCU(Mat Y, PetscScalar a, Mat X, MatStructure s
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(Y, &plan));
-  if (str == SUBSET_NONZERO_PATTERN) PetscCall(AIJTCUAddSubset(Y, a, X, &done));
+  AIJTCUForgetHermitian(Y, a);
+  if (str == SUBSET_NONZERO_PATTERN && plan->id.device) PetscCall(AIJTCUAddSubset(Y, a, X, &done));
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
-  if (plan->id.kind == AIJTCU_KIND_MPI) PetscCall((*plan->id.parent.axpy)(Y, a, X, str)); /* makes one of Y's type */
+  if (plan->id.kind == AIJTCU_KIND_MPI || !plan->id.device) PetscCall((*plan->id.parent.axpy)(Y, a, X, str)); /* makes one of Y's type */
   else if (str == SUBSET_NONZERO_PATTERN) PetscCall(AIJTCUHostAddSubset(Y, a, X));
   else AIJTCUCallParent(X, MatAXPY_AIJTCU_Y(Y, a, X, str)); /* the parent compares the names of both */
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -573,7 +585,8 @@ static const AIJTCUOp ops[] = {
   AIJTCU_OP(getblockdiagonal, AIJTCUGetBlockDiagonal, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_ADDED),
   AIJTCU_OP(getvblockdiagonal, AIJTCUGetVBlockDiagonal, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_ADDED),
   AIJTCU_OP(scale, MatScale_AIJTCU, PetscDefined(USE_COMPLEX) ? AIJTCU_FOR_OWN : AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ),
-  AIJTCU_OP(axpy, MatAXPY_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
+  AIJTCU_OP(shift, MatShift_AIJTCU, AIJTCU_FOR_OWN),
+  AIJTCU_OP(axpy, MatAXPY_AIJTCU, PetscDefined(USE_COMPLEX) ? AIJTCU_FOR_OWN : AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
   AIJTCU_OP(zeroentries, MatZeroEntries_AIJTCU, AIJTCU_FOR_DEVICE),
   AIJTCU_OP(assemblyend, MatAssemblyEnd_AIJTCU, AIJTCU_FOR_DEVICE),
   AIJTCU_OP(setoption, MatSetOption_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ),

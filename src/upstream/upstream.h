@@ -29,7 +29,7 @@ PETSC_INTERN PetscErrorCode AIJTCUSubMatricesFilled(PetscInt, Mat[]);
 PETSC_INTERN PetscErrorCode AIJTCUConvertNew(Mat, Mat *);
 
 /* hermitianscale.c */
-PETSC_INTERN void AIJTCUScaleHermitian(Mat, PetscScalar);
+PETSC_INTERN void AIJTCUForgetHermitian(Mat, PetscScalar);
 
 /* storedvalues.c */
 PETSC_INTERN PetscErrorCode AIJTCUStoredValuesFit(Mat, PetscBool);

@@ -1,5 +1,5 @@
 static char help[] = "All products of a MATAIJTCU with complex scalars beside those of MATAIJ on the host, after each change of its values.\n\
-Prints on error only. -m, -n, -widths, -uneven, -dense_type, -expect (tcu|csr): the path that products with blocks take.\n\n";
+Prints on error only. -m, -n, -widths, -uneven, -slim, -dense_type, -expect (tcu|csr): the path that products with blocks take.\n\n";
 
 #include "arrays.h"
 #include "bits.h"
@@ -24,8 +24,8 @@ static PetscScalar Entry(Kind kind, PetscInt i, PetscInt j, PetscInt seed)
   return i < j ? PetscConj(below) : (PetscScalar)PetscRealPart(below);
 }
 
-/* Whether a few rows have far more entries than the others */
-static PetscBool uneven = PETSC_FALSE;
+/* Whether a few rows have far more entries than the others; whether all have few, whose columns run with the rows */
+static PetscBool uneven = PETSC_FALSE, slim = PETSC_FALSE;
 
 /* The pattern is symmetric: near neighbours and some far away. Some rows have no entries */
 static PetscBool IsThere(PetscInt i, PetscInt j)
@@ -33,6 +33,7 @@ static PetscBool IsThere(PetscInt i, PetscInt j)
   const PetscInt low = PetscMin(i, j), high = PetscMax(i, j);
 
   if (i % 37 == 5 || j % 37 == 5) return PETSC_FALSE;
+  if (slim) return (PetscBool)(high - low <= 2);
   return (PetscBool)((uneven ? i == j || low % 23 == 4 : high - low <= 3) || Hash(low, high, 3) % 29 == 0);
 }
 
@@ -326,6 +327,26 @@ static PetscErrorCode TestChanges(PetscInt m, PetscInt n, PetscInt nwidths, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A copy of A, which is said to be Hermitian for ever, after a change by which it is not any more: a shift, a sum */
+static PetscErrorCode TestNoMore(Mat A, Mat R, int k, PetscInt nwidths, const PetscInt widths[], MatType type)
+{
+  const Mat of[2] = {A, R};
+  Mat       copies[2], other;
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 2; i++) {
+    PetscCall(MatDuplicate(of[i], MAT_COPY_VALUES, &copies[i]));
+    if (k) {
+      PetscCall(MatDuplicate(of[i], MAT_COPY_VALUES, &other));
+      PetscCall(MatAXPY(copies[i], PetscCMPLX(1, 2), other, SAME_NONZERO_PATTERN));
+      PetscCall(MatDestroy(&other));
+    } else PetscCall(MatShift(copies[i], PetscCMPLX(0.5, -3)));
+  }
+  PetscCall(TestAll(copies[0], copies[1], nwidths, widths, type, k ? "Hermitian, with i times another" : "Hermitian, shifted"));
+  for (int i = 0; i < 2; i++) PetscCall(MatDestroy(&copies[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    A matrix that is said to be eternally symmetric or Hermitian. The second is not Hermitian any more when it was scaled.
    It is said to be positive definite, too, by which PETSc takes it for symmetric
@@ -344,6 +365,7 @@ static PetscErrorCode TestKind(Kind kind, PetscInt m, PetscInt nwidths, const Pe
   PetscCall(MatSetOption(A, MAT_SYMMETRY_ETERNAL, PETSC_TRUE));
   PetscCall(TestAll(A, R, nwidths, widths, type, Kinds[kind]));
   if (kind == KIND_HERMITIAN) {
+    for (int k = 0; k < 2; k++) PetscCall(TestNoMore(A, R, k, nwidths, widths, type));
     PetscCall(MatScale(A, PetscCMPLX(0.5, 1)));
     PetscCall(MatScale(R, PetscCMPLX(0.5, 1)));
     PetscCall(TestAll(A, R, nwidths, widths, type, "Hermitian, scaled"));
@@ -375,6 +397,7 @@ int main(int argc, char **argv)
   vectors = kernels;
   PetscCall(PetscOptionsBool("-vectors", "Try products with one vector", NULL, vectors, &vectors, NULL));
   PetscCall(PetscOptionsBool("-uneven", "A few rows have far more entries than the others", NULL, uneven, &uneven, NULL));
+  PetscCall(PetscOptionsBool("-slim", "All rows have few entries, and their columns run with the rows", NULL, slim, &slim, NULL));
   PetscCall(PetscOptionsString("-dense_type", "Type of the dense matrices", NULL, type, type, sizeof(type), NULL));
   PetscCall(PetscOptionsEnum("-expect", "Path that must be taken", NULL, MatAIJTCUPaths, (PetscEnum)expect, (PetscEnum *)&expect, NULL));
   PetscOptionsEnd();
@@ -409,6 +432,11 @@ int main(int argc, char **argv)
       suffix: cuda
       requires: cuda
       args: -dense_type densecuda -mat_aijtcu_path {{tcu csr}} -widths 1,4,17,64
+
+    test: # more rows than a thread block has; none is so long that it is cut
+      suffix: cuda_csr
+      requires: cuda
+      args: -dense_type densecuda -mat_aijtcu_path csr -slim {{0 1}} -m 300 -widths 2,3,4,9,33,71
 
     test:
       suffix: cuda_vector

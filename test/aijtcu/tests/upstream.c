@@ -297,24 +297,33 @@ static PetscErrorCode Transpose(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The transpose of a matrix of the device. The result held other numbers before */
 #if PetscDefined(USE_COMPLEX)
-static PetscErrorCode HermitianScale(void)
+static PetscErrorCode HermitianNoMore(void)
 {
-  Mat       A;
-  PetscBool known, is;
+  PetscBool forgotten = PETSC_TRUE;
 
   PetscFunctionBegin;
-  PetscCall(Create(MATAIJ, 0, &A));
-  PetscCall(MatSetOption(A, MAT_HERMITIAN, PETSC_TRUE));
-  PetscCall(MatScale(A, PETSC_i));
-  PetscCall(MatIsHermitianKnown(A, &known, &is));
-  PetscCall(Repaired((PetscBool)!(known && is), "MatScale() of a Hermitian matrix"));
-  PetscCall(MatDestroy(&A));
+  for (int k = 0; k < 3; k++) {
+    Mat       A, B;
+    PetscBool known, is;
+
+    PetscCall(Create(MATAIJ, 0, &A));
+    PetscCall(Create(MATAIJ, 0, &B));
+    PetscCall(MatSetOption(A, MAT_HERMITIAN, PETSC_TRUE));
+    if (k == 0) PetscCall(MatScale(A, PETSC_i));
+    else if (k == 1) PetscCall(MatShift(A, PETSC_i));
+    else PetscCall(MatAXPY(A, PETSC_i, B, SAME_NONZERO_PATTERN));
+    PetscCall(MatIsHermitianKnown(A, &known, &is));
+    if (known && is) forgotten = PETSC_FALSE;
+    PetscCall(MatDestroy(&A));
+    PetscCall(MatDestroy(&B));
+  }
+  PetscCall(Repaired(forgotten, "MatScale(), MatShift() and MatAXPY() of a Hermitian matrix"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif
 
+/* The transpose of a matrix of the device. The result held other numbers before */
 static PetscErrorCode MultTranspose(void)
 {
   Mat       A, R;
@@ -517,7 +526,7 @@ int main(int argc, char **argv)
   if (!device) {
     PetscCall(HeaderMerge());
 #if PetscDefined(USE_COMPLEX)
-    PetscCall(HermitianScale());
+    PetscCall(HermitianNoMore());
 #endif
     if (size > 1) PetscCall(LateType());
     if (size > 1) PetscCall(StateOfAXPY());

@@ -1,0 +1,15 @@
+/*
+   What the kernels for CSR of complex numbers share. They stand in for kernels of the real matrix that the choice knows,
+   and are in no table.
+*/
+#pragma once
+
+#include "real.h"
+#include "../common/launch.cuh"
+#include "../csr/csr.cuh"
+#include "../vector/vector.cuh"
+
+/* Column-major operands, plain or added. Nothing but the operands is looked at */
+bool PairsTake(const SpmmFacts *, const HrpbParams *, const SpmmOperands *, const SpmmDevice *);
+
+extern "C" const SpmmKernel ComplexCsrRows; /* rows.cu: where the schedule has rows_entries */
