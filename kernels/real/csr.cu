@@ -181,7 +181,7 @@ static const SpmmKernel columns = {
   .run    = RunColumns
 };
 
-/* Where the second launch is refused, C must not have been added to by the first. Short rows have a kernel of their own */
+/* Where the second launch is refused, C must not have been added to by the first. Short rows have csr-rows-complex */
 bool ComplexCsrTakesColumns(const SpmmFacts *facts, const SpmmOperands *o, int64_t N)
 {
   return N <= FEW && o->update == SPMM_ASSIGN && !facts->rows_entries && PairsTake(NULL, NULL, o, NULL);
@@ -199,8 +199,8 @@ const SpmmKernel *ComplexCsrKernel(const CsrSchedule *s, const SpmmOperands *o)
 }
 
 /*
-   The times of the model for the real matrix, and what part of them it takes here. The parts are those of five generated
-   families (complex.csv), within a sixth of the time
+   The times of the model for the real matrix, and what part of them it takes here. The parts are those of five
+   generated families (complex.csv), within a sixth of the time
 */
 double ComplexCsrSeconds(const SpmmFacts *real, int64_t N, const SpmmDevice *device)
 {

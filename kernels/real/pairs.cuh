@@ -1,6 +1,6 @@
 /*
-   What the kernels for CSR of complex numbers share. They stand in for kernels of the real matrix that the choice knows,
-   and are in no table.
+   What the kernels for CSR of complex numbers share. They stand in for kernels of the real matrix that the choice
+   knows, and are in no table.
 */
 #pragma once
 

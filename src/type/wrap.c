@@ -62,7 +62,8 @@ static PetscErrorCode MatAXPY_AIJTCU(Mat Y, PetscScalar a, Mat X, MatStructure s
   AIJTCUForgetHermitian(Y, a);
   if (str == SUBSET_NONZERO_PATTERN && plan->id.device) PetscCall(AIJTCUAddSubset(Y, a, X, &done));
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
-  if (plan->id.kind == AIJTCU_KIND_MPI || !plan->id.device) PetscCall((*plan->id.parent.axpy)(Y, a, X, str)); /* makes one of Y's type */
+  /* that of a parallel matrix makes one of Y's type */
+  if (plan->id.kind == AIJTCU_KIND_MPI || !plan->id.device) PetscCall((*plan->id.parent.axpy)(Y, a, X, str));
   else if (str == SUBSET_NONZERO_PATTERN) PetscCall(AIJTCUHostAddSubset(Y, a, X));
   else AIJTCUCallParent(X, MatAXPY_AIJTCU_Y(Y, a, X, str)); /* the parent compares the names of both */
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -5,8 +5,8 @@
      test-complex         all tests
      test-complex -small  few and small ones, to run under compute-sanitizer
 
-   Kernels for several columns add the entries of a row one after the other, so their results are known to the bit. Those
-   of kernels for one vector are compared within rounding.
+   Kernels for several columns add the entries of a row one after the other, so their results are known to the bit.
+   Those of kernels for one vector are compared within rounding.
 */
 #include "real/real.h"
 #include "matrices.cuh"
@@ -126,10 +126,13 @@ static bool Right(HrpbScalar got, HrpbScalar stated, long double sum, long doubl
   return fabsl(got - sum) <= bound * size;
 }
 
-/* bits: whether the kernel adds the entries of a row one after the other */
+/*
+   bits: whether the kernel adds the entries of a row one after the other. Kernels for one vector count complex numbers,
+   the others their parts
+*/
 static void TestProduct(const Test &t, const OnDevice &d, const SpmmKernel *k, const CsrSchedule *schedule, const VectorPlan *plan, const Product &p, bool conjugate, bool bits)
 {
-  const int64_t        m = t.A->nrows, parts = k->op == SPMM_OP_VECTOR ? 1 : 2; /* kernels for one vector count complex rows */
+  const int64_t        m = t.A->nrows, parts = k->op == SPMM_OP_VECTOR ? 1 : 2;
   const Complex        guard = {-77, -78};
   std::vector<Complex> start((size_t)(p.ldc * p.N + 1), guard), C;
   const std::vector<HrpbScalar> b = Parts(p.B), c0 = Parts(p.C0);
