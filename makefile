@@ -265,7 +265,7 @@ $(EMULATED)/$(1)/obj/%.o: $(EMULATED)/%.cu $(call command,emulated) | $(EMULATED
 $(EMULATED)/$(1)/obj/emulator.o: test/emulator/emulator.cpp $(call command,emulated) | need-cxx
 	@mkdir -p $$(@D)
 	$$(call short,EMULATED) $$(call compiled,$$(COMPILE_EMULATED) -DEMULATED_ARCH=$(1) $$<)
-$(filter $(EMULATED)/$(1)/%,$(EMULATED_TESTS)): $(EMULATED)/$(1)/%: $(EMULATED)/$(1)/obj/test/device/%.o $(patsubst %.cu,$(EMULATED)/$(1)/obj/%.o,$(wildcard kernels/*/*.cu)) $(EMULATED)/$(1)/obj/emulator.o $(LIBHRPB)
+$(filter $(EMULATED)/$(1)/%,$(filter-out $(EMULATED_COMPLEX),$(EMULATED_TESTS))): $(EMULATED)/$(1)/%: $(EMULATED)/$(1)/obj/test/device/%.o $(patsubst %.cu,$(EMULATED)/$(1)/obj/%.o,$(wildcard kernels/*/*.cu)) $(EMULATED)/$(1)/obj/emulator.o $(LIBHRPB)
 	$$(call short,LINK) $$(call whole,$(CXX) -no-pie $(EMULATED_SANITIZE) -o $$(new) $$^)
 endef
 $(foreach arch,900 800,$(eval $(call emulated_for,$(arch))))
@@ -275,7 +275,7 @@ $(EMULATED)/900/obj/complex/%.o: $(EMULATED)/%.cu $(call command,emulated) | $(E
 $(EMULATED)/900/obj/complex/%.o: %.c $(call command,library)
 	@mkdir -p $(@D)
 	$(call short,CC) $(call compiled,$(COMPILE) -DHRPB_USE_COMPLEX $<)
-$(EMULATED_COMPLEX): $(patsubst %,$(EMULATED)/900/obj/complex/%.o,test/device/block $(basename $(wildcard kernels/block/*.cu kernels/block/*.c))) \
+$(EMULATED)/900/block-complex: $(patsubst %,$(EMULATED)/900/obj/complex/%.o,test/device/block $(basename $(wildcard kernels/block/*.cu kernels/block/*.c))) \
                      $(patsubst %.cu,$(EMULATED)/900/obj/%.o,$(filter-out kernels/block/%,$(wildcard kernels/*/*.cu))) $(EMULATED)/900/obj/emulator.o $(LIBHRPB)
 	$(call short,LINK) $(call whole,$(CXX) -no-pie $(EMULATED_SANITIZE) -o $(new) $^)
 -include $(wildcard $(EMULATED)/*/obj/*.d $(EMULATED)/*/obj/*/*/*.d $(EMULATED)/*/obj/*/*/*/*.d)
