@@ -97,8 +97,8 @@ for kind in "gcn", "agnn", "gat":
     for precision, dtype in ("double", torch.float64), ("single", torch.float32):
         try:
             accuracy, *times = train(kind, graph, dtype)
-        except RuntimeError as error:
-            print("%s, %s: %s" % (kind, precision, str(error).splitlines()[0]))
+        except Exception as error:  # a version may lack a layer
+            print("%s, %s: %s: %s" % (kind, precision, type(error).__name__, str(error).splitlines()[:1]))
             continue
         print("%s, %s: set-up %.4f s, first epoch %.4f, an epoch %.4f, least %.4f" % (kind, precision, *times), flush=True)
         with open(table, "a") as f:
