@@ -150,6 +150,23 @@ HrpbError SparseIndependent(const SparseMatrix *G, const int32_t order[], HrpbSt
 */
 HrpbError SparseTakers(const SparseMatrix *G, const int32_t owner[], HrpbStream stream, int32_t taker[]);
 
+/* Nodes in aggregates. Each node has bs rows, and ncols columns belong to each aggregate */
+typedef struct {
+  int64_t        nnodes, naggregates;
+  int32_t        bs, ncols;
+  const int32_t *begin, *member; /* [naggregates + 1]; nodes, aggregate by aggregate */
+  const int32_t *before;         /* [nnodes + 1] nodes of aggregates before each node */
+} SparseAggregates;
+
+/*
+   The prolongator of aggregates, of which each has nodes: p, which is not square, has entries in the rows of all nodes that
+   are in one; aggregate[i] is that of node i, or -1. Its columns are orthonormal, or zero. vectors has ncols columns of
+   nnodes * bs numbers: p times coarse, as many columns of naggregates * ncols, where there are rows. All but p is on the
+   host. Waits for the device; p is zeroed on any error
+*/
+HrpbError SparseProlong(const SparseAggregates *g, const int32_t aggregate[], const HrpbScalar vectors[], HrpbStream stream, SparseGraph *p,
+  HrpbScalar coarse[]);
+
 #ifdef __cplusplus
 }
 #endif

@@ -58,11 +58,6 @@ PetscErrorCode AIJTCUCoarsenerIsOurs(const char type[], PetscBool *is)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static SparseMatrix AIJTCUPatternOf(const SparseProduct *p)
-{
-  return (SparseMatrix){.nrows = p->nrows, .ncols = p->ncols, .nnz = p->nnz, .rowptr = p->rowptr, .colidx = p->colidx};
-}
-
 static PetscErrorCode AIJTCUSymmetricOnStream(const SparseMatrix *G, cudaStream_t stream, HrpbError *err)
 {
   PetscFunctionBegin;
@@ -162,7 +157,7 @@ static PetscErrorCode AIJTCUAggregatesOnStream(const SparseMatrix *graph, PetscI
     PetscCall(AIJTCUGraphOfAggregates(&G, *naggregates, step, rows, stream, &on_device, &next, err));
     AIJTCUCallDevice(before, SparsePlanDestroy(&plan, HRPB_SUCCESS, stream));
     plan = next;
-    G    = AIJTCUPatternOf(&plan.result);
+    G    = (SparseMatrix){.nrows = plan.result.nrows, .ncols = plan.result.ncols, .nnz = plan.result.nnz, .rowptr = plan.result.rowptr, .colidx = plan.result.colidx};
   }
   AIJTCUCallDevice(before, SparsePlanDestroy(&plan, HRPB_SUCCESS, stream));
   PetscFunctionReturn(PETSC_SUCCESS);

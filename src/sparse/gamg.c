@@ -85,9 +85,10 @@ static PetscErrorCode AIJTCUSquareMake(Mat G, SparseGraph *square, HrpbError *er
 
 static PetscErrorCode MatProductSymbolic_AIJTCU_Square(Mat C)
 {
-  const Mat   G = C->product->A;
-  SparseGraph square;
-  HrpbError   err = HRPB_SUCCESS;
+  const Mat    G = C->product->A;
+  SparseGraph  square;
+  SparseMatrix pattern;
+  HrpbError    err = HRPB_SUCCESS;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUSquareMake(G, &square, &err));
@@ -98,7 +99,8 @@ static PetscErrorCode MatProductSymbolic_AIJTCU_Square(Mat C)
     PetscUseTypeMethod(C, productsymbolic);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(AIJTCUHangPattern(C, G, NULL, square));
+  pattern = AIJTCUPatternOf(&square);
+  PetscCall(AIJTCUHangPattern(C, G, &pattern, square));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -144,7 +146,7 @@ static PetscErrorCode PCGAMGCoarsen_AIJTCU(PC pc, Mat *graph, PetscCoarsenData *
 }
 #endif
 
-/* Have a PCGAMG keep its graphs on the device. For every set-up: its type may have changed */
+/* Have a PCGAMG keep its graphs on the device, and make its prolongators there. For every set-up: its type may have changed */
 PetscErrorCode AIJTCUKeepGraphs(PC pc)
 {
   PetscFunctionBegin;
@@ -162,6 +164,7 @@ PetscErrorCode AIJTCUKeepGraphs(PC pc)
       if (ops->coarsen != PCGAMGCoarsen_AIJTCU) AIJTCUCoarsen = ops->coarsen;
       ops->creategraph = PCGAMGCreateGraph_AIJTCU;
       ops->coarsen     = PCGAMGCoarsen_AIJTCU;
+      AIJTCUProlongHere(ops);
     }
   }
 #else

@@ -166,7 +166,8 @@ static PetscErrorCode AIJTCUGraphParallel(Mat A, const AIJTCUGraph *a, Mat *G, P
    The pattern of a graph, symmetric. It is that of the matrix where there are no blocks, and then g stays empty. What
    is not symmetric, and shall not be made so, is not made
 */
-static PetscErrorCode AIJTCUGraphPatternMake(const AIJTCUGraph *a, const SparseMatrix *M, cudaStream_t stream, SparseGraph *g, HrpbError *err)
+static PetscErrorCode AIJTCUGraphPatternMake(const AIJTCUGraph *a, const SparseMatrix *M, cudaStream_t stream, SparseGraph *g,
+  HrpbError *err)
 {
   SparseMatrix pattern = *M;
   int32_t      at[SPARSE_MOST_BLOCK];
@@ -176,7 +177,7 @@ static PetscErrorCode AIJTCUGraphPatternMake(const AIJTCUGraph *a, const SparseM
   PetscCall(PetscLogGpuTimeBegin());
   if (a->bs > 1) {
     AIJTCUCallDevice(*err, SparseGraphCreate(M, (int32_t)a->bs, (int32_t)a->n, at, stream, g));
-    pattern = (SparseMatrix){.nrows = g->n, .ncols = g->n, .nnz = g->nnz, .rowptr = g->rowptr, .colidx = g->colidx};
+    pattern = AIJTCUPatternOf(g);
   }
   if (!*err) AIJTCUCallDevice(*err, SparseIsSymmetric(&pattern, stream));
   if (*err == HRPB_ERR_UNSUPPORTED && a->symmetrize && (a->bs == 1 || g->rowptr)) {
@@ -206,6 +207,7 @@ static PetscErrorCode AIJTCUGraphHung(Mat A, const AIJTCUGraph *a, Mat *G, HrpbE
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatCreate(PetscObjectComm((PetscObject)A), G));
   PetscCall(MatSetBlockSizes(*G, 1, 1));
+  if (g.rowptr) M = AIJTCUPatternOf(&g);
   PetscCall(AIJTCUHangPattern(*G, A, &M, g));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

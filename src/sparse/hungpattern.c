@@ -56,22 +56,23 @@ static PetscErrorCode MatGetInfo_AIJTCU_Hung(Mat C, MatInfoType type, MatInfo *i
 }
 
 /*
-   An empty matrix that a pattern of the device hangs on, which was made of another matrix. It is the graph `own`, which
-   is taken over, also after an error; or, if that is empty, `theirs`, with arrays of the other matrix
+   Let C be an empty matrix that a pattern of the device hangs on, which was made of another matrix. Its arrays are those
+   of the graph `own`, which is taken over, also after an error; or, if that is empty, of the other matrix
 */
-PetscErrorCode AIJTCUHangPattern(Mat C, Mat of, const SparseMatrix *theirs, SparseGraph own)
+PetscErrorCode AIJTCUHangPattern(Mat C, Mat of, const SparseMatrix *pattern, SparseGraph own)
 {
-  AIJTCUHung *hung;
+  const PetscInt n = (PetscInt)pattern->nrows;
+  AIJTCUHung    *hung;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&hung));
   if (own.rowptr) AIJTCUWorkspaceUser(PETSC_TRUE);
   hung->own     = own;
-  hung->pattern = own.rowptr ? (SparseMatrix){.nrows = own.n, .ncols = own.n, .nnz = own.nnz, .rowptr = own.rowptr, .colidx = own.colidx} : *theirs;
+  hung->pattern = *pattern;
   hung->of      = of;
   PetscCall(PetscObjectReference((PetscObject)of));
   PetscCall(AIJTCUComposeData((PetscObject)C, PATTERN_KEY, hung, AIJTCUHungDestroy));
-  PetscCall(MatSetSizes(C, (PetscInt)hung->pattern.nrows, (PetscInt)hung->pattern.ncols, (PetscInt)hung->pattern.nrows, (PetscInt)hung->pattern.ncols));
+  PetscCall(MatSetSizes(C, n, n, n, n));
   PetscCall(MatSetType(C, MATSEQAIJ));
   PetscCall(MatSeqAIJSetPreallocation(C, 0, NULL));
   PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));

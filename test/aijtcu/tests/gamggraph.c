@@ -3,8 +3,11 @@ static char help[] = "PCGAMG makes the levels of a MATAIJTCU that it makes of a 
 #include <petscksp.h>
 #include <petscaijtcu.h>
 
-/* A grid of n x n points, which are coupled with those around them. Rows by MatSetValues(), with bs unknowns each */
-static PetscErrorCode Create(MatType type, PetscInt n, PetscInt bs, Mat *A)
+/*
+   A grid of n x n points, which are coupled with those around them. Rows by MatSetValues(), with bs unknowns each. Every
+   lone-th point is coupled with nothing
+*/
+static PetscErrorCode Create(MatType type, PetscInt n, PetscInt bs, PetscInt lone, Mat *A)
 {
   PetscInt first, end;
 
@@ -22,6 +25,7 @@ static PetscErrorCode Create(MatType type, PetscInt n, PetscInt bs, Mat *A)
       const PetscInt i = x + k % 3 - 1, j = y + k / 3 - 1;
 
       if (i < 0 || i >= n || j < 0 || j >= n) continue;
+      if (lone && k != 4 && ((x + n * y) % lone == 0 || (i + n * j) % lone == 0)) continue;
       for (PetscInt c = 0; c < bs; c++) {
         const PetscBool same = (PetscBool)(c == row % bs);
 
@@ -79,9 +83,26 @@ static PetscErrorCode Compare(PC pc[2])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Motions of a rigid body */
+static PetscErrorCode SetCoordinates(PC pc, Mat A, PetscInt n)
+{
+  PetscInt   first, end, bs;
+  PetscReal *x;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetBlockSize(A, &bs));
+  PetscCall(MatGetOwnershipRange(A, &first, &end));
+  PetscCall(PetscMalloc1(end - first + 2, &x));
+  for (PetscInt k = 0; k < end - first; k++) x[k] = 0.25 * (PetscReal)(k % bs ? (first + k) / bs / n : (first + k) / bs % n);
+  PetscCall(PCSetCoordinates(pc, bs, (end - first) / bs, x));
+  PetscCall(PetscFree(x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
-  PetscInt    n = 40, bs = 1;
+  PetscInt    n = 40, bs = 1, lone = 0;
+  PetscBool   coordinates = PETSC_FALSE;
   PetscMPIInt size;
   Mat         A[2];
   PC          pc[2];
@@ -90,12 +111,15 @@ int main(int argc, char **argv)
   PetscCall(PetscDLLibraryRegister_petscaijtcu());
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-bs", &bs, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-lone", &lone, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-coordinates", &coordinates, NULL));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   for (int k = 0; k < 2; k++) {
-    PetscCall(Create(!k ? MATAIJTCU : size > 1 ? MATMPIAIJ : MATSEQAIJ, n, bs, &A[k]));
+    PetscCall(Create(!k ? MATAIJTCU : size > 1 ? MATMPIAIJ : MATSEQAIJ, n, bs, lone, &A[k]));
     PetscCall(PCCreate(PETSC_COMM_WORLD, &pc[k]));
     PetscCall(PCSetOperators(pc[k], A[k], A[k]));
     PetscCall(PCSetType(pc[k], PCGAMG));
+    if (coordinates) PetscCall(SetCoordinates(pc[k], A[k], n));
     PetscCall(PCSetFromOptions(pc[k]));
     PetscCall(PCSetUp(pc[k]));
   }
@@ -124,7 +148,20 @@ int main(int argc, char **argv)
       args: -pc_gamg_aggressive_coarsening 2 -pc_gamg_threshold {{-1 0.01}} -n 61
 
     test:
+      suffix: lone
+      nsize: 1
+      args: -lone {{3 50}} -pc_gamg_aggressive_square_graph {{0 1}} -n 20
+
+    test:
       suffix: matching
       args: -pc_gamg_mat_coarsen_type hem -mat_aijtcu_for {{none aij}}
+
+  testset:
+    output_file: output/empty.out
+    args: -bs 2 -coordinates -mg_levels_pc_type jacobi
+
+    test:
+      suffix: bodies
+      args: -lone {{0 3 50}} -n {{3 20}} -pc_gamg_mat_coarsen_type {{misk hem}}
 
 TEST*/
