@@ -706,17 +706,19 @@ static SpmmFacts AIJTCUFactsOfBricks(const AIJTCUFacts *f, const AIJTCUDecision 
 }
 
 /*
-   Whether bricks are of the reordered matrix, if there is a usable order. One that was found, and does not pay, is left
-   alone. Bricks that are of the reordered matrix stay so: otherwise those of two numbers of columns would be built in
-   turn
+   Whether bricks are of the reordered matrix, where there is a usable order. The numeric phase of a product asks this,
+   and knows the path, but not the reason for it. An order that was found and is no faster is left alone. Bricks that are
+   of the reordered matrix stay so: otherwise those of two numbers of columns would be built in turn
 */
-static PetscBool AIJTCUTakesOrder(const AIJTCUQuestion *q, const AIJTCUDecision *d)
+static PetscBool AIJTCUTakesOrder(const AIJTCUQuestion *q)
 {
-  const AIJTCUFacts *f = q->f;
+  const AIJTCUFacts *f         = q->f;
+  const SpmmFacts    reordered = AIJTCUFactsReordered(f);
 
   if (!AIJTCUOrderIsUsable(q)) return PETSC_FALSE;
-  if (AIJTCUOrderIsForced(q->o) || d->reason == AIJTCU_REASON_REORDERED_FASTER || d->reason == AIJTCU_REASON_ALPHA_REORDERED) return PETSC_TRUE;
-  return (PetscBool)(f->bricks_state == AIJTCU_READY && f->bricks_reordered);
+  if (AIJTCUOrderIsForced(q->o) || AIJTCUThresholdDecides(q->o) || (f->bricks_state == AIJTCU_READY && f->bricks_reordered)) return PETSC_TRUE;
+  if (!SpmmColumnsRun(&reordered.survey)) return PETSC_FALSE;
+  return (PetscBool)(!AIJTCUColumnsSuitBricks(q) || AIJTCUSecondsReordered(q, &reordered) < AIJTCUSecondsOfBricks(q));
 }
 
 /* Decide for bricks: of which matrix, and in which format */
@@ -731,7 +733,7 @@ static void AIJTCUDecideBricks(const AIJTCUQuestion *q, AIJTCUDecision *d)
   if (f->on_device) {
     d->reordered = AIJTCUWantsOrder(q, d);
     if (d->need || (d->reordered && AIJTCUOrderIsForced(q->o) && AIJTCULacksOrder(q, d, MOST_LEVELS))) return;
-    d->reordered = (PetscBool)(d->reordered && AIJTCUTakesOrder(q, d));
+    d->reordered = (PetscBool)(d->reordered && AIJTCUTakesOrder(q));
   }
   facts = d->reordered ? AIJTCUFactsReordered(f) : f->matrix;
   /* a sampled product takes the bricks that are there, so that products and it do not build theirs in turn */

@@ -709,6 +709,7 @@ static PetscErrorCode TestReordering(void)
 {
   Question       q = Ask(&permuted);
   AIJTCUDecision d;
+  AIJTCUAsk      numeric = {.op = SPMM_OP_PRODUCT, .N = 32, .path = MAT_AIJTCU_PATH_TCU}; /* it does not know the reason */
 
   PetscFunctionBegin;
   q.o.products = 10;
@@ -726,6 +727,7 @@ static PetscErrorCode TestReordering(void)
   Reorder(&q, 20, 100);
   PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_REORDERED_FASTER, "reordered"));
   PetscCall(CheckRest(&q, 32, "bricks-rows", &rows, PETSC_TRUE, "reordered"));
+  if (!AIJTCUDecide(&numeric, &q.o, &q.f, q.device).reordered) PetscCall(PetscPrintf(PETSC_COMM_SELF, "reordered when the path is chosen, and not when the product is made\n"));
   PetscCall(CheckPath(&q, 1, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED, "reordered, where it does not pay"));
   Reorder(&q, 20, d.levels + 1);
   PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED, "a reordering through more levels than pay"));
