@@ -12,7 +12,8 @@
 
 enum {
   THREADS = 128,
-  FEW     = 3, /* columns that take less time one by one */
+  FEW     = 2, /* columns that take less time one by one, and the same where rows are cut */
+  FEW_CUT = 3,
   WIDTH   = 16 / sizeof(HrpbScalar) /* columns of a lane's vector */
 };
 
@@ -182,9 +183,9 @@ static const SpmmKernel columns = {
 };
 
 /* Where the second launch is refused, C must not have been added to by the first. Short rows have csr-rows-complex */
-bool ComplexCsrTakesColumns(const SpmmFacts *facts, const SpmmOperands *o, int64_t N)
+bool ComplexCsrTakesColumns(const CsrSchedule *s, const SpmmOperands *o, int64_t N)
 {
-  return N <= FEW && o->update == SPMM_ASSIGN && !facts->rows_entries && PairsTake(NULL, NULL, o, NULL);
+  return N <= (s->nparts ? FEW_CUT : FEW) && o->update == SPMM_ASSIGN && !s->rows_entries && PairsTake(NULL, NULL, o, NULL);
 }
 
 const SpmmKernel *ComplexCsrColumnsKernel(void)
@@ -207,11 +208,12 @@ double ComplexCsrSeconds(const SpmmFacts *real, int64_t N, const SpmmDevice *dev
   const SpmmCsrTimes *t      = &device->model->csr;
   const double        nnz    = (double)real->nnz, dense = (double)(real->nrows + real->ncols), needed = (double)real->survey.needed_rows;
   const int64_t       unit   = 64 / (int64_t)sizeof(HrpbScalar);
-  const double        multiplied = (double)(N > unit ? (N + unit - 1) / unit * unit : N > FEW + 1 ? N : FEW + 1);
+  const double        multiplied = (double)(N > unit ? (N + unit - 1) / unit * unit : N > 4 ? N : 4);
   const double        brought = needed * (double)(N > t->fewest_scattered ? N : t->fewest_scattered);
+  const bool          cut     = real->nrows && real->longest > CsrPartEntries(real->nrows, real->nnz);
 
-  if (!real->nrows || real->longest > CsrPartEntries(real->nrows, real->nnz)) return 0;
+  if (!real->nrows || (cut && N > FEW_CUT)) return 0;
   if (real->rows_entries) return 1e-12 * (t->launch + (0.4 * t->entry + 0.4 * t->in_place * (double)N) * nnz);
-  if (N <= FEW) return 1e-12 * (double)N * (1.45 * t->launch + 0.36 * t->entry * nnz + 0.75 * t->scattered * needed);
+  if (cut || N <= FEW) return 1e-12 * (double)N * (1.45 * t->launch + 0.36 * t->entry * nnz + 0.75 * t->scattered * needed);
   return 1e-12 * (t->launch + (0.53 * t->entry + 0.59 * t->entry_column * multiplied) * nnz + 1.45 * t->scattered * brought + 0.4 * t->dense * dense * multiplied);
 }

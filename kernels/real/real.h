@@ -64,10 +64,9 @@ const SpmmKernel *ComplexCsrKernel(const CsrSchedule *, const SpmmOperands *);
 
 /*
    The same for few columns, one after the other. The matrix has its VectorPlan in place of the schedule. Whether it is
-   taken follows from the N columns of the whole product, of which the operands may be a part, and from the facts of the
-   real matrix
+   taken follows from the N columns of the whole product, of which the operands may be a part, and from the schedule
 */
-bool              ComplexCsrTakesColumns(const SpmmFacts *, const SpmmOperands *, int64_t N);
+bool              ComplexCsrTakesColumns(const CsrSchedule *, const SpmmOperands *, int64_t N);
 const SpmmKernel *ComplexCsrColumnsKernel(void);
 
 /* The model of their time for a plain product, from the facts of the real matrix; 0 where there is none of them */

@@ -273,12 +273,10 @@ static PetscErrorCode AIJTCUPlanHaveBricks(Mat A, AIJTCUPlan *plan, const AIJTCU
 /* Whether few columns of complex numbers are multiplied one by one, on the CSR path */
 static PetscBool AIJTCUPlanByColumns(const AIJTCUPlan *plan, const AIJTCUDecision *d, const AIJTCUAsk *ask)
 {
-  SpmmFacts          facts = {0};
   const SpmmOperands operands = AIJTCUOperandsAsked(ask);
 
   if (AIJTCU_PARTS == 1 || d->path != MAT_AIJTCU_PATH_CSR || d->kernel->op != SPMM_OP_PRODUCT || d->kernel->host) return PETSC_FALSE;
-  SpmmFactsOfCsr(&plan->csr.schedule, &facts);
-  return (PetscBool)ComplexCsrTakesColumns(&facts, &operands, PetscMax(ask->N, ask->decide));
+  return (PetscBool)ComplexCsrTakesColumns(&plan->csr.schedule, &operands, PetscMax(ask->N, ask->decide));
 }
 #endif
 
