@@ -707,8 +707,8 @@ static SpmmFacts AIJTCUFactsOfBricks(const AIJTCUFacts *f, const AIJTCUDecision 
 
 /*
    Whether bricks are of the reordered matrix, where there is a usable order. The numeric phase of a product asks this,
-   and knows the path, but not the reason for it. An order that was found and is no faster is left alone. Bricks that are
-   of the reordered matrix stay so: otherwise those of two numbers of columns would be built in turn
+   and knows the path, but not the reason for it. An order that was found and is no faster is left alone. Bricks of the
+   reordered matrix stay so: otherwise those of two numbers of columns would be built in turn
 */
 static PetscBool AIJTCUTakesOrder(const AIJTCUQuestion *q)
 {
