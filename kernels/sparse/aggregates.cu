@@ -1,6 +1,6 @@
 /*
-   The prolongator of aggregates: vectors near the null space, restricted to an aggregate, are Q R. Q is the block of the
-   prolongator, R what the vectors are on the level beneath.
+   The prolongator of aggregates: vectors near the null space, restricted to an aggregate, are Q R. Q is the block of
+   the prolongator, R what the vectors are on the level beneath.
 
    As LAPACK's dgeqrf() and dorgqr() do it, with the same signs: a reflection for each column. A warp has an aggregate.
    Each lane has every 32nd of its rows, and nobody else touches these.
@@ -59,7 +59,7 @@ static __device__ void Reflect(const Rows &a, int32_t k, HrpbScalar tau, int32_t
   }
 }
 
-/* The reflection that leaves nothing under the diagonal of column k: tau, and v in the column. R's entry in *diagonal */
+/* The reflection that leaves nothing under the diagonal of column k: tau; v in the column; R's entry in *diagonal */
 static __device__ HrpbScalar Householder(const Rows &a, int32_t k, HrpbScalar *diagonal)
 {
   const HrpbScalar top = Entry(a, k, k);

@@ -152,7 +152,7 @@ HrpbError SparseIndependent(const SparseMatrix *G, const int32_t order[], HrpbSt
   return HrpbFree(w.rank, Walk(G, order, &w, owner, stream), stream);
 }
 
-/* The last neighbour that is of the set, unless that is the only one, and the node is there already. A warp has a node */
+/* The last neighbour of the set, unless it is the only one, and the node is there already. A warp has a node */
 static __global__ void __launch_bounds__(HRPB_THREADS) Take(const __grid_constant__ SparseMatrix G, const int32_t *owner, int32_t *taker)
 {
   for (int64_t row = (int64_t)blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES; row < G.nrows; row += (int64_t)gridDim.x * HRPB_WARPS) {

@@ -159,10 +159,10 @@ typedef struct {
 } SparseAggregates;
 
 /*
-   The prolongator of aggregates, of which each has nodes: p, which is not square, has entries in the rows of all nodes that
-   are in one; aggregate[i] is that of node i, or -1. Its columns are orthonormal, or zero. vectors has ncols columns of
-   nnodes * bs numbers: p times coarse, as many columns of naggregates * ncols, where there are rows. All but p is on the
-   host. Waits for the device; p is zeroed on any error
+   The prolongator of aggregates, of which each has nodes: p, which is not square, has entries in the rows of all nodes
+   that are in one; aggregate[i] is that of node i, or -1. Its columns are orthonormal, or zero. vectors has ncols
+   columns of nnodes * bs numbers: p times coarse, which has columns of naggregates * ncols numbers. All but p is on
+   the host. Waits for the device; p is zeroed on any error
 */
 HrpbError SparseProlong(const SparseAggregates *g, const int32_t aggregate[], const HrpbScalar vectors[], HrpbStream stream, SparseGraph *p,
   HrpbScalar coarse[]);

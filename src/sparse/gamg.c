@@ -146,7 +146,10 @@ static PetscErrorCode PCGAMGCoarsen_AIJTCU(PC pc, Mat *graph, PetscCoarsenData *
 }
 #endif
 
-/* Have a PCGAMG keep its graphs on the device, and make its prolongators there. For every set-up: its type may have changed */
+/*
+   Have a PCGAMG keep its graphs on the device, and make its prolongators there. For every set-up: its type may have
+   changed
+*/
 PetscErrorCode AIJTCUKeepGraphs(PC pc)
 {
   PetscFunctionBegin;

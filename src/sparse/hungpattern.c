@@ -56,8 +56,8 @@ static PetscErrorCode MatGetInfo_AIJTCU_Hung(Mat C, MatInfoType type, MatInfo *i
 }
 
 /*
-   Let C be an empty matrix that a pattern of the device hangs on, which was made of another matrix. Its arrays are those
-   of the graph `own`, which is taken over, also after an error; or, if that is empty, of the other matrix
+   Let C be an empty matrix that a pattern of the device hangs on, which was made of another matrix. Its arrays are
+   those of the graph `own`, which is taken over, also after an error; or, if that is empty, of the other matrix
 */
 PetscErrorCode AIJTCUHangPattern(Mat C, Mat of, const SparseMatrix *pattern, SparseGraph own)
 {
