@@ -8,6 +8,8 @@
    What to multiply with is found by applying PETSc's preconditioner to vectors: to ones, or, where blocks along the
    diagonal were inverted, to vectors with a one in every bs-th row. That is done when a block comes for the first time,
    and kept until the next set-up.
+
+   PCVPBJACOBI comes by here for its vectors alone.
 */
 #include "blockvec.h"
 
@@ -27,9 +29,13 @@ typedef struct {
   PetscErrorCode (*matapply)(PC, Mat, Mat);
   PetscErrorCode (*matapplytranspose)(PC, Mat, Mat);
   PetscErrorCode (*settype)(PC, PCJacobiType); /* only PCJACOBI has it */
+
+  /* Of PCPBJACOBI and PCVPBJACOBI on a device, which take vectors of the device alone: hostvectors.c of src/upstream */
+  PetscErrorCode (*apply)(PC, Vec, Vec);
+  PetscErrorCode (*applytranspose)(PC, Vec, Vec);
 } AIJTCUJacobi;
 
-static PetscErrorCode (*create_jacobi)(PC), (*create_pbjacobi)(PC); /* PETSc's */
+static PetscErrorCode (*create_jacobi)(PC), (*create_pbjacobi)(PC), (*create_vpbjacobi)(PC); /* PETSc's */
 
 static PetscErrorCode AIJTCUJacobiGet(PC pc, AIJTCUJacobi **j)
 {
@@ -164,16 +170,51 @@ static PetscErrorCode PCDestroy_Jacobi_AIJTCU(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode PCApply_BlockJacobi_AIJTCU(PC pc, Vec x, Vec y)
+{
+  AIJTCUJacobi *j;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUJacobiGet(pc, &j));
+  PetscCall(AIJTCUPCCallWithVecs(pc, x, y, j->apply));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCApplyTranspose_BlockJacobi_AIJTCU(PC pc, Vec x, Vec y)
+{
+  AIJTCUJacobi *j;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUJacobiGet(pc, &j));
+  PetscCall(AIJTCUPCCallWithVecs(pc, x, y, j->applytranspose));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUJacobiTakeVecs(PC pc, AIJTCUJacobi *j)
+{
+  PetscFunctionBegin;
+  j->apply          = pc->ops->apply;
+  j->applytranspose = pc->ops->applytranspose;
+  pc->ops->apply    = PCApply_BlockJacobi_AIJTCU;
+  if (j->applytranspose) pc->ops->applytranspose = PCApplyTranspose_BlockJacobi_AIJTCU;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCSetUp_Jacobi_AIJTCU(PC pc)
 {
   AIJTCUJacobi *j;
   AIJTCUPlan   *plan;
+  PetscBool     points, varying;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUJacobiGet(pc, &j));
   PetscCall(VecDestroy(&j->D));
   pc->ops->matapply          = j->matapply;
   pc->ops->matapplytranspose = j->matapplytranspose;
+  if (pc->ops->apply == PCApply_BlockJacobi_AIJTCU) {
+    pc->ops->apply          = j->apply;
+    pc->ops->applytranspose = j->applytranspose;
+  }
   if (j->setup) PetscCall((*j->setup)(pc));
   if (pc->ops->destroy != PCDestroy_Jacobi_AIJTCU) { /* that of PCPBJACOBI with a matrix of a device is another */
     j->destroy       = pc->ops->destroy;
@@ -182,7 +223,10 @@ static PetscErrorCode PCSetUp_Jacobi_AIJTCU(PC pc)
   j->matapply          = pc->ops->matapply;
   j->matapplytranspose = pc->ops->matapplytranspose;
   PetscCall(AIJTCUGetPlan(pc->pmat, &plan));
-  if (!plan) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCJACOBI, &points));
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCVPBJACOBI, &varying));
+  if (plan && plan->id.device && !points) PetscCall(AIJTCUJacobiTakeVecs(pc, j));
+  if (!plan || varying) PetscFunctionReturn(PETSC_SUCCESS); /* blocks of many sizes go column by column */
   pc->ops->matapply          = PCMatApply_Jacobi_AIJTCU;
   pc->ops->matapplytranspose = PCMatApplyTranspose_Jacobi_AIJTCU;
   PetscCall(PetscInfo(pc, "aijtcu: %s takes all columns of a block at once\n", ((PetscObject)pc)->type_name));
@@ -247,11 +291,19 @@ static PetscErrorCode PCCreate_PBJacobi_AIJTCU(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode PCCreate_VPBJacobi_AIJTCU(PC pc)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUJacobiCreate(pc, create_vpbjacobi));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode AIJTCURegisterJacobi(void)
 {
   PetscFunctionBegin;
   PetscCall(AIJTCURegisterPC(PCJACOBI, PCCreate_Jacobi_AIJTCU, &create_jacobi));
   PetscCall(AIJTCURegisterPC(PCPBJACOBI, PCCreate_PBJacobi_AIJTCU, &create_pbjacobi));
+  PetscCall(AIJTCURegisterPC(PCVPBJACOBI, PCCreate_VPBJacobi_AIJTCU, &create_vpbjacobi));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

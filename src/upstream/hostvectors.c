@@ -15,6 +15,9 @@
 
    Needed: 3.24 to 3.26. Gone when: "MatMult() with vectors of the host" of upstream.c. Ours: type.c.
 
+   PCPBJACOBI and PCVPBJACOBI of such a matrix do not ask either: PCApply_PBJacobi_CUDA() and its kin. KSPSolve() gives
+   them vectors of the host where those of its right-hand side are: work vectors that it lacks are made like these.
+
    MATAIJCUSPARSE and VecCopy() leave what they compute on the device, in a vector that is bound to the host
 
      VecBindToCPU() makes a VECCUDA work on the host: its array there is read as it is. MatMult() and its kin write the
@@ -32,6 +35,9 @@
    ("bound-vectors").
 */
 #include "upstream.h"
+#if AIJTCU_HAVE_BLOCK
+  #include <petsc/private/pcimpl.h>
+#endif
 
 enum {
   MAX_VECS = 3
@@ -102,3 +108,27 @@ PetscErrorCode AIJTCUCallWithVecs(Mat A, PetscInt nread, PetscInt n, const Vec v
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+#if AIJTCU_HAVE_BLOCK
+/* y = f(x), with f of a preconditioner on the device that takes vectors of the device alone */
+PetscErrorCode AIJTCUPCCallWithVecs(PC pc, Vec x, Vec y, PetscErrorCode (*f)(PC, Vec, Vec))
+{
+  const Vec      v[] = {x, y};
+  Vec            u[] = {NULL, NULL};
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  ierr = AIJTCUVecOnDevice(pc->pmat, x, &u[0]);
+  if (!ierr) ierr = AIJTCUVecOnDevice(pc->pmat, y, &u[1]);
+  if (!ierr && u[0] != x) ierr = VecCopy(x, u[0]);
+  if (!ierr) ierr = (*f)(pc, u[0], u[1]);
+  if (!ierr && u[1] != y) ierr = AIJTCUVecToHost(u[1], y);
+  for (int i = 0; i < 2; i++) { /* both, even after an error */
+    const PetscErrorCode destroyed = u[i] == v[i] ? PETSC_SUCCESS : VecDestroy(&u[i]);
+
+    if (!ierr) ierr = destroyed;
+  }
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif

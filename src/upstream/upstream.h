@@ -10,6 +10,9 @@
 
 /* hostvectors.c */
 PETSC_INTERN PetscErrorCode AIJTCUCallWithVecs(Mat, PetscInt, PetscInt, const Vec[], PetscErrorCode (*)(Mat, const Vec[]));
+#if AIJTCU_HAVE_BLOCK
+PETSC_INTERN PetscErrorCode AIJTCUPCCallWithVecs(PC, Vec, Vec, PetscErrorCode (*)(PC, Vec, Vec));
+#endif
 
 /* headermerge.c */
 PETSC_INTERN void AIJTCUKeepDestroy(Mat, PetscErrorCode (*)(Mat));
