@@ -2,42 +2,8 @@ static char help[] = "PCGAMG makes the levels of a MATAIJTCU that it makes of a 
 
 #include <petscksp.h>
 #include <petscaijtcu.h>
+#include "grid.h"
 
-/*
-   A grid of n x n points, which are coupled with those around them. Rows by MatSetValues(), with bs unknowns each. Every
-   lone-th point is coupled with nothing
-*/
-static PetscErrorCode Create(MatType type, PetscInt n, PetscInt bs, PetscInt lone, Mat *A)
-{
-  PetscInt first, end;
-
-  PetscFunctionBegin;
-  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
-  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, n * n * bs, n * n * bs));
-  PetscCall(MatSetType(*A, type));
-  PetscCall(MatSetBlockSize(*A, bs));
-  PetscCall(MatSetUp(*A));
-  PetscCall(MatGetOwnershipRange(*A, &first, &end));
-  for (PetscInt row = first; row < end; row++) {
-    const PetscInt x = row / bs % n, y = row / bs / n;
-
-    for (PetscInt k = 0; k < 9; k++) {
-      const PetscInt i = x + k % 3 - 1, j = y + k / 3 - 1;
-
-      if (i < 0 || i >= n || j < 0 || j >= n) continue;
-      if (lone && k != 4 && ((x + n * y) % lone == 0 || (i + n * j) % lone == 0)) continue;
-      for (PetscInt c = 0; c < bs; c++) {
-        const PetscBool same = (PetscBool)(c == row % bs);
-
-        PetscCall(MatSetValue(*A, row, (i + n * j) * bs + c, k == 4 ? (same ? 9 : 0.5) : (same ? -1 : -0.125), INSERT_VALUES));
-      }
-    }
-  }
-  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatSetOption(*A, MAT_SYMMETRIC, PETSC_TRUE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* The prolongators of both have entries in the same places. Their values depend on an estimate of an eigenvalue, which
    rounding changes on a device: they agree in half of the digits */
@@ -104,6 +70,7 @@ int main(int argc, char **argv)
   PetscInt    n = 40, bs = 1, lone = 0;
   PetscBool   coordinates = PETSC_FALSE;
   PetscMPIInt size;
+  GridValues  values = {.corners = PETSC_TRUE, .here = {9, 0.5}, .neighbour = {-1, -0.125}};
   Mat         A[2];
   PC          pc[2];
 
@@ -114,8 +81,10 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-lone", &lone, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-coordinates", &coordinates, NULL));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  values.lone = lone;
   for (int k = 0; k < 2; k++) {
-    PetscCall(Create(!k ? MATAIJTCU : size > 1 ? MATMPIAIJ : MATSEQAIJ, n, bs, lone, &A[k]));
+    PetscCall(GridCreate(!k ? MATAIJTCU : size > 1 ? MATMPIAIJ : MATSEQAIJ, n, bs, &values, &A[k]));
+    PetscCall(MatSetOption(A[k], MAT_SYMMETRIC, PETSC_TRUE));
     PetscCall(PCCreate(PETSC_COMM_WORLD, &pc[k]));
     PetscCall(PCSetOperators(pc[k], A[k], A[k]));
     PetscCall(PCSetType(pc[k], PCGAMG));

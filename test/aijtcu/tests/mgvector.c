@@ -2,35 +2,14 @@ static char help[] = "Multigrid for one vector with a MATAIJTCU against PETSc's 
 
 #include <petscksp.h>
 #include <petscaijtcu.h>
+#include "grid.h"
 
-/* A grid of n x n points with bs unknowns each, which are coupled with those of the neighbours; shifted */
 static PetscErrorCode Create(PetscInt n, PetscInt bs, PetscReal shift, Mat *A)
 {
-  const PetscInt step[][2] = {{0, 0}, {1, 0}, {-1, 0}, {0, 1}, {0, -1}};
-  PetscInt       first, end;
+  const GridValues values = {.here = {4 + bs + shift, -0.2}, .neighbour = {-1, 0.1}};
 
   PetscFunctionBegin;
-  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
-  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, n * n * bs, n * n * bs));
-  PetscCall(MatSetType(*A, MATAIJTCU));
-  PetscCall(MatSetBlockSize(*A, bs));
-  PetscCall(MatGetOwnershipRange(*A, &first, &end));
-  for (PetscInt row = first; row < end; row++) {
-    const PetscInt point = row / bs, x = point % n, y = point / n;
-
-    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(step); k++) {
-      const PetscInt i = x + step[k][0], j = y + step[k][1];
-
-      if (i < 0 || i >= n || j < 0 || j >= n) continue;
-      for (PetscInt c = 0; c < bs; c++) {
-        const PetscBool same = (PetscBool)(c == row % bs);
-
-        PetscCall(MatSetValue(*A, row, (i + n * j) * bs + c, k ? (same ? -1 : 0.1) : (same ? 4 + bs + shift : -0.2), INSERT_VALUES));
-      }
-    }
-  }
-  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(GridCreate(MATAIJTCU, n, bs, &values, A));
   PetscCall(MatSetOption(*A, MAT_SPD, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
