@@ -16,6 +16,18 @@ enum {
 /* What is made of a pattern is made of that of the matrix itself, complex or not */
 static const AIJTCUNeed AIJTCUVectorPattern = AIJTCU_PARTS > 1 ? AIJTCU_CSR_ITSELF : AIJTCU_CSR_PATTERN;
 
+/* The transpose, of complex numbers or of real ones */
+static const struct {
+  HrpbError (*create)(const HrpbInt *, const HrpbInt *, HrpbStream, const VectorPlan *, VectorTranspose *);
+  HrpbError (*values)(int64_t, const HrpbScalar *, HrpbStream, const VectorTranspose *);
+} AIJTCUVectorTransposes = {
+#if PetscDefined(USE_COMPLEX)
+  ComplexTransposeDevice, ComplexTransposeValuesDevice
+#else
+  VectorTransposeDevice, VectorTransposeValuesDevice
+#endif
+};
+
 static PetscErrorCode AIJTCUVectorCreateOnDevice(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
 {
   PetscFunctionBegin;
@@ -86,7 +98,7 @@ static PetscErrorCode AIJTCUVectorImprove(Mat A, AIJTCUPlan *plan, MatAIJTCUMult
 /* Before a product with A itself: what makes it faster is made once it pays, or at once where it is set */
 PetscErrorCode AIJTCUVectorUse(Mat A, AIJTCUPlan *plan)
 {
-  const MatAIJTCUMult mult = AIJTCUGetOptions(plan)->mult;
+  const MatAIJTCUMult mult = plan->options->mult;
   AIJTCUVector       *v    = &plan->vector;
 
   PetscFunctionBegin;
@@ -105,7 +117,7 @@ void AIJTCUVectorHurry(AIJTCUPlan *plan)
 /* What the choice of a kernel needs to know of a VectorPlan. What was made for another setting stays, not used */
 void AIJTCUVectorFacts(const AIJTCUPlan *plan, const VectorPlan *v, SpmmFacts *facts)
 {
-  const MatAIJTCUMult mult   = AIJTCUGetOptions(plan)->mult;
+  const MatAIJTCUMult mult   = plan->options->mult;
   const SpmmMatrix    matrix = {.vector = v};
   const SpmmFacts     found  = SpmmFactsOf(&matrix);
 
@@ -145,8 +157,7 @@ static PetscErrorCode AIJTCUTransposeCreateOnDevice(Mat A, AIJTCUPlan *plan, con
   PetscFunctionBegin;
   (void)A;
   (void)ctx;
-  if (AIJTCU_PARTS > 1) AIJTCUCallDevice(*err, ComplexTransposeDevice(csr->rowptr, csr->colidx, csr->stream, &plan->vector.plan, &t->matrix));
-  else AIJTCUCallDevice(*err, VectorTransposeDevice(csr->rowptr, csr->colidx, csr->stream, &plan->vector.plan, &t->matrix));
+  AIJTCUCallDevice(*err, (*AIJTCUVectorTransposes.create)(csr->rowptr, csr->colidx, csr->stream, &plan->vector.plan, &t->matrix));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   t->state = AIJTCU_READY;
   AIJTCUWorkspaceUser(PETSC_TRUE);
@@ -173,14 +184,11 @@ PetscErrorCode AIJTCUTransposeCreate(Mat A, AIJTCUPlan *plan, const AIJTCUDecisi
 
 static PetscErrorCode AIJTCUTransposeUpdateOnDevice(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
 {
-  const int64_t first = plan->vector.plan.first;
-
   PetscFunctionBegin;
   (void)A;
   (void)ctx;
   PetscCall(PetscLogGpuTimeBegin());
-  if (AIJTCU_PARTS > 1) *err = ComplexTransposeValuesDevice(first, csr->values, csr->stream, &plan->transpose.matrix);
-  else *err = VectorTransposeValuesDevice(first, csr->values, csr->stream, &plan->transpose.matrix);
+  *err = (*AIJTCUVectorTransposes.values)(plan->vector.plan.first, csr->values, csr->stream, &plan->transpose.matrix);
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(AIJTCUCheckRefused(*err));
   PetscFunctionReturn(PETSC_SUCCESS);
