@@ -46,22 +46,6 @@ PetscErrorCode AIJTCUGetPlan(Mat A, AIJTCUPlan **plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A block has the options of the parallel matrix that it belongs to */
-const AIJTCUOptions *AIJTCUGetOptions(const AIJTCUPlan *plan)
-{
-  const AIJTCUIdentity *identity = (const AIJTCUIdentity *)plan;
-
-  return identity->owner ? &((const AIJTCUIdentity *)identity->owner)->options : &identity->options;
-}
-
-/* The same for counts */
-MatAIJTCUCounts *AIJTCUGetCounts(AIJTCUPlan *plan)
-{
-  AIJTCUIdentity *identity = (AIJTCUIdentity *)plan;
-
-  return identity->owner ? &((AIJTCUIdentity *)identity->owner)->counts : &identity->counts;
-}
-
 static PetscBool AIJTCUApplies(const AIJTCUIdentity *plan, int where)
 {
   if ((where & AIJTCU_FOR_OWN) && !plan->own_name) return PETSC_FALSE;

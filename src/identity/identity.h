@@ -108,8 +108,21 @@ PETSC_INTERN PetscErrorCode AIJTCUParentViewEnd(Mat, AIJTCUIdentity *);
 PETSC_INTERN PetscErrorCode AIJTCUHasDevice(MPI_Comm, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUOperandKeyGet(Mat, AIJTCUOperandKey *);
 
-PETSC_INTERN const AIJTCUOptions *AIJTCUGetOptions(const AIJTCUPlan *);
-PETSC_INTERN MatAIJTCUCounts     *AIJTCUGetCounts(AIJTCUPlan *);
+/* A block has the options of the parallel matrix that it belongs to. A plan begins with its identity */
+static inline const AIJTCUOptions *AIJTCUGetOptions(const AIJTCUPlan *plan)
+{
+  const AIJTCUIdentity *identity = (const AIJTCUIdentity *)plan;
+
+  return identity->owner ? &((const AIJTCUIdentity *)identity->owner)->options : &identity->options;
+}
+
+/* The same for counts */
+static inline MatAIJTCUCounts *AIJTCUGetCounts(AIJTCUPlan *plan)
+{
+  AIJTCUIdentity *identity = (AIJTCUIdentity *)plan;
+
+  return identity->owner ? &((AIJTCUIdentity *)identity->owner)->counts : &identity->counts;
+}
 
 /* One more of a field of MatAIJTCUCounts */
 #define AIJTCUCount(plan, field)                                        \

@@ -19,7 +19,7 @@ typedef struct {
   HrpbSurvey  survey;
 } AIJTCUSurvey;
 
-/* real.c: the real matrix that a complex one on a device is to kernels */
+/* arrays.c: the real matrix that a complex one on a device is to kernels */
 typedef struct {
   PetscInt64       nrows, nnz; /* rows of the real matrix, entries of the complex one */
   HrpbInt         *rowptr, *colidx; /* NULL where it is not there */

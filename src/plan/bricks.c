@@ -23,12 +23,6 @@ PetscInt64 AIJTCUBricksDeviceBytes(const AIJTCUPlan *plan)
   return AIJTCUBricksBytes(b) + b->schedule.bytes + (PetscInt64)b->hrpb.spare_bytes + (b->map ? (PetscInt64)(HrpbValueCount(&b->hrpb) * sizeof(*b->map)) : 0);
 }
 
-/* Whether these are the bricks that a decision names, built or refused */
-PetscBool AIJTCUBricksFit(const AIJTCUBricks *b, const AIJTCUDecision *d, PetscBool device)
-{
-  return (PetscBool)(b->state != AIJTCU_EMPTY && b->device == device && b->reordered == d->reordered && AIJTCUFormatsEqual(&b->format, &d->format));
-}
-
   #if AIJTCU_HAVE_DEVICE
     #include <petscdevice_cuda.h>
 
@@ -230,7 +224,6 @@ static PetscErrorCode AIJTCUBricksBuild(Mat A, AIJTCUPlan *plan)
     AIJTCUWorkspaceUser(PETSC_TRUE);
     b->workspace_user = PETSC_TRUE;
     PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_VALUES, AIJTCUBricksCreateOnDevice, NULL, &b->why));
-    AIJTCURealSpare(plan);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   #endif
@@ -252,14 +245,14 @@ static PetscErrorCode AIJTCUBricksRefuse(Mat A, AIJTCUBricks *b)
    Build the bricks that a decision names, in place of those that were there. Where that fails, say why in the log, and
    refuse.
 */
-PetscErrorCode AIJTCUBricksCreate(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *d, PetscBool device)
+PetscErrorCode AIJTCUBricksCreate(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *d)
 {
   AIJTCUBricks *b = &plan->bricks;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUBricksDestroy(plan)); /* if a call below fails there are no bricks */
   b->format    = d->format;
-  b->device    = device;
+  b->device    = (PetscBool)!d->kernel->host;
   b->reordered = d->reordered;
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Build, A, 0, 0, 0));
   PetscCall(AIJTCUBricksBuild(A, plan));
@@ -290,10 +283,7 @@ PetscErrorCode AIJTCUBricksUpdate(Mat A, AIJTCUPlan *plan)
   if (b->state != AIJTCU_READY || state == b->values_state) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Refresh, A, 0, 0, 0));
   #if AIJTCU_HAVE_DEVICE
-  if (b->device) {
-    PetscCall(AIJTCUDeviceCall(A, plan, AIJTCU_CSR_VALUES, AIJTCUBricksUpdateOnDevice, NULL, &b->why));
-    AIJTCURealSpare(plan);
-  }
+  if (b->device) PetscCall(AIJTCUDeviceCall(A, plan, AIJTCU_CSR_VALUES, AIJTCUBricksUpdateOnDevice, NULL, &b->why));
   #endif
   if (!b->device) PetscCall(AIJTCUBricksOnHost(A, b, PETSC_FALSE));
   if (b->why) PetscCall(AIJTCUBricksRefuse(A, b)); /* some may be old */

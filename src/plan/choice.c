@@ -240,7 +240,7 @@ static PetscBool AIJTCUHasTooFewEntries(const AIJTCUQuestion *q)
    Formats
 */
 
-PetscBool AIJTCUFormatsEqual(const HrpbParams *a, const HrpbParams *b)
+static PetscBool AIJTCUFormatsEqual(const HrpbParams *a, const HrpbParams *b)
 {
   return (PetscBool)(a->brick_rows == b->brick_rows && a->panel_rows == b->panel_rows && a->block_cols == b->block_cols &&
                      a->window_cols == b->window_cols);
@@ -686,10 +686,10 @@ PetscReal AIJTCUThresholdInForce(const AIJTCUOptions *o, PetscBool of_device, co
    What follows from a path
 */
 
-/* Whether the bricks of a decision exist */
+/* Whether the bricks of a decision are there, built or refused */
 static PetscBool AIJTCUHasBricks(const AIJTCUFacts *f, const AIJTCUDecision *d)
 {
-  if (f->bricks_state != AIJTCU_READY || f->bricks_reordered != d->reordered) return PETSC_FALSE;
+  if (f->bricks_state == AIJTCU_EMPTY || f->bricks_reordered != d->reordered) return PETSC_FALSE;
   return AIJTCUFormatsEqual(&d->format, &f->bricks_format);
 }
 
@@ -698,7 +698,7 @@ static SpmmFacts AIJTCUFactsOfBricks(const AIJTCUFacts *f, const AIJTCUDecision 
 {
   SpmmFacts facts = d->reordered ? AIJTCUFactsReordered(f) : f->matrix;
 
-  if (AIJTCUHasBricks(f, d)) {
+  if (f->bricks_state == AIJTCU_READY && AIJTCUHasBricks(f, d)) {
     facts.max_pattern = f->bricks_max_pattern;
     facts.max_values  = f->bricks_max_values;
   }
@@ -745,6 +745,7 @@ static void AIJTCUDecideBricks(const AIJTCUQuestion *q, AIJTCUDecision *d)
   else if (!d->reordered && AIJTCULacksSurvey(q, d)) return;
   else d->format = d->reordered ? SpmmBrickFormatReordered(&facts) : AIJTCUSuitableFormat(q, &facts);
   facts     = AIJTCUFactsOfBricks(f, d);
+  d->there  = AIJTCUHasBricks(f, d);
   d->kernel = AIJTCUKernelAsked(q, q->op, SPMM_BRICKS, &facts, &d->format);
 }
 
@@ -767,7 +768,7 @@ static void AIJTCUDecideCSR(const AIJTCUQuestion *q, AIJTCUDecision *d)
 static AIJTCUDecision AIJTCUDecideOne(const AIJTCUAsk *ask, const AIJTCUOptions *o, const AIJTCUFacts *f, const AIJTCUDeviceFacts *device)
 {
   const AIJTCUQuestion q = {ask->op, PetscMax(ask->N, ask->decide), o, f, device, ask};
-  AIJTCUDecision       d = {.op = q.op, .N = q.N, .path = ask->path, .reason = ask->reason};
+  AIJTCUDecision       d = {.op = q.op, .N = q.N, .path = ask->path, .reason = ask->reason, .precision = AIJTCUPrecision(o)};
 
   if (d.path == MAT_AIJTCU_PATH_AUTO) AIJTCUDecidePath(&q, &d);
   if (d.need) return d;
@@ -776,7 +777,7 @@ static AIJTCUDecision AIJTCUDecideOne(const AIJTCUAsk *ask, const AIJTCUOptions 
   if (d.kernel && d.kernel->seconds) {
     const SpmmFacts facts = AIJTCUFactsOfBricks(f, &d);
 
-    d.seconds = d.kernel->seconds(&facts, &d.format, AIJTCUPrecision(o), q.N, device->device);
+    d.seconds = d.kernel->seconds(&facts, &d.format, d.precision, q.N, device->device);
   }
   return d;
 }

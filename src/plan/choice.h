@@ -84,6 +84,8 @@ typedef struct {
   const SpmmKernel *kernel;    /* NULL for the parent's product, or where there is none */
   HrpbParams        format;    /* format of the bricks; zeros on another path */
   PetscBool         reordered; /* the bricks are of the reordered matrix */
+  PetscBool         there;     /* these bricks are there, built or refused */
+  HrpbPrecision     precision; /* of products with them */
   double            seconds;   /* of the kernel, by its model, or 0 */
   AIJTCUNeedFact    need;
   PetscInt          levels; /* levels of a search, with AIJTCU_NEED_ORDER */
@@ -178,6 +180,5 @@ PETSC_INTERN SpmmOperands  AIJTCUOperandsAsked(const AIJTCUAsk *);
 PETSC_INTERN PetscBool     AIJTCUTuningIsValid(const AIJTCUOptions *, const AIJTCUFacts *, const AIJTCUDeviceFacts *);
 PETSC_INTERN PetscInt      AIJTCUTuningFind(SpmmOp, const AIJTCUOptions *, const AIJTCUFacts *, PetscInt, const AIJTCUDeviceFacts *);
 PETSC_INTERN HrpbParams    AIJTCUFormatSet(const AIJTCUOptions *);
-PETSC_INTERN PetscBool     AIJTCUFormatsEqual(const HrpbParams *, const HrpbParams *);
 PETSC_INTERN HrpbPrecision AIJTCUPrecision(const AIJTCUOptions *);
 PETSC_INTERN PetscReal     AIJTCUThresholdInForce(const AIJTCUOptions *, PetscBool, const AIJTCUDeviceFacts *);

@@ -2,9 +2,61 @@
    Facts: what is known of a matrix and of the device, gathered for a decision.
 
    AIJTCUFactsGet() reads what is there and computes nothing, so a view may call it. workorder.c fetches what a decision
-   lacks: the survey from this file, the others from vector.c, tune.c, csr.c and order.c.
+   lacks: the survey from this file, the others from vector.c, tune.c, csr.c and order.c. Where a matrix is, this file
+   alone asks.
 */
 #include "planimpl.h"
+
+/* plan may be NULL: A then has the type that it seems to have */
+PetscErrorCode AIJTCUWhere(Mat A, const AIJTCUPlan *plan, AIJTCUPlace *place)
+{
+  PetscBool device = PETSC_FALSE, bound;
+
+  PetscFunctionBegin;
+  *place = AIJTCU_PLACE_HOST;
+#if AIJTCU_HAVE_DEVICE
+  if (plan) device = plan->id.device;
+  else PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &device, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, MATSEQDENSECUDA, MATMPIDENSECUDA, ""));
+#else
+  (void)plan;
+#endif
+  if (!device) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatBoundToCPU(A, &bound));
+  *place = AIJTCU_PLACE_BOUND;
+  if (bound) PetscFunctionReturn(PETSC_SUCCESS);
+  *place = AIJTCU_PLACE_DEVICE;
+#if AIJTCU_HAVE_DEVICE
+  PetscBool runs;
+
+  PetscCall(AIJTCUDeviceRuns(&runs));
+  if (!runs) *place = AIJTCU_PLACE_IDLE;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether A is on a device, where kernels of ours may run or not. All processes have the same answer */
+PetscErrorCode AIJTCUAtDevice(Mat A, const AIJTCUPlan *plan, PetscBool *at)
+{
+  AIJTCUPlace place;
+
+  PetscFunctionBegin;
+  *at = PETSC_FALSE; /* also after an error */
+  PetscCall(AIJTCUWhere(A, plan, &place));
+  *at = (PetscBool)(place == AIJTCU_PLACE_IDLE || place == AIJTCU_PLACE_DEVICE);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether kernels of ours work on A where it is, on a device of this process */
+PetscErrorCode AIJTCUOnDevice(Mat A, const AIJTCUPlan *plan, PetscBool *on)
+{
+  AIJTCUPlace place;
+
+  PetscFunctionBegin;
+  *on = PETSC_FALSE; /* also after an error */
+  PetscCall(AIJTCUWhere(A, plan, &place));
+  *on = (PetscBool)(place == AIJTCU_PLACE_DEVICE);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* The part of a survey that alpha needs, on the host */
 static PetscErrorCode AIJTCUHostSurvey(Mat A, HrpbSurvey *survey, HrpbError *err)
@@ -122,14 +174,16 @@ PetscErrorCode AIJTCUDeviceFactsGet(const AIJTCUPlan *plan, AIJTCUDeviceFacts *d
   PetscCall(PetscMemzero(device, sizeof(*device)));
 #if AIJTCU_HAVE_DEVICE
   if (plan->id.device) {
-    const HrpbPrecision precision = AIJTCUPrecision(AIJTCUGetOptions(plan));
-    HrpbError           err;
-    bool                pays;
+    HrpbError err;
 
     AIJTCUCallDevice(err, SpmmGetDevice(&device->device));
+    for (size_t p = 0; p < PETSC_STATIC_ARRAY_LENGTH(device->pays) && !err; p++) {
+      bool pays;
+
+      AIJTCUCallDevice(err, HrpbSupportsDevice((HrpbPrecision)p, &pays));
+      device->pays[p] = pays ? PETSC_TRUE : PETSC_FALSE;
+    }
     PetscCheck(!err, PETSC_COMM_SELF, PETSC_ERR_GPU, "%s", HrpbErrorString(err));
-    AIJTCUCallDevice(err, HrpbSupportsDevice(precision, &pays));
-    device->pays[precision] = pays ? PETSC_TRUE : PETSC_FALSE;
   }
 #else
   (void)plan;

@@ -44,7 +44,7 @@ PetscErrorCode AIJTCUOrderCreate(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *
   PetscCall(AIJTCUOrderDestroy(plan));
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Reorder, A, 0, 0, 0));
   o->levels = d->levels;
-  o->forced = (PetscBool)(AIJTCUGetOptions(plan)->reorder == MAT_AIJTCU_REORDER_ALWAYS);
+  o->forced = (PetscBool)(plan->options->reorder == MAT_AIJTCU_REORDER_ALWAYS);
   PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_PATTERN, AIJTCUOrderCreateOnDevice, NULL, &o->why));
   o->state = o->matrix.n ? AIJTCU_READY : AIJTCU_REFUSED;
   if (o->state == AIJTCU_READY)

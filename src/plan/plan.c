@@ -68,12 +68,16 @@ PetscErrorCode AIJTCUPlanReset(AIJTCUPlan *plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Every function that looks at artifacts calls this first. After it they are of A's pattern */
+/*
+   Every function that looks at artifacts or options calls this first. After it artifacts are of A's pattern, and
+   plan->options are those in force
+*/
 PetscErrorCode AIJTCUPlanSync(Mat A, AIJTCUPlan *plan)
 {
   AIJTCUPatternKey key;
 
   PetscFunctionBegin;
+  plan->options = AIJTCUGetOptions(plan);
   PetscCall(AIJTCUPatternKeyGet(A, &key));
   if (AIJTCUPatternKeySame(&key, &plan->pattern_key)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUPlanReset(plan));

@@ -16,6 +16,8 @@ struct _n_AIJTCUPlan {
   AIJTCUChoice  *counted;      /* of a parallel matrix: what record.c counted last */
   PetscInt       columns;      /* of the last product that was decided, or 0 */
 
+  const AIJTCUOptions *options; /* in force: its own or its owner's. Of the last AIJTCUPlanSync(), as what follows is */
+
   /* Artifacts of the pattern that pattern_key names: see AIJTCUPlanSync() */
   AIJTCUPatternKey pattern_key;
   AIJTCUSurvey     survey;
@@ -67,7 +69,7 @@ PETSC_INTERN PetscInt64     AIJTCUPlanDeviceBytes(const AIJTCUPlan *);
 PETSC_INTERN HrpbParams     AIJTCUGetFormat(const AIJTCUPlan *);
 
 #if AIJTCU_HAVE_BRICKS
-/* The real matrix that A is to kernels, on the host: real.c */
+/* arrays.c: the arrays of a matrix as kernels see it. On the host: */
 typedef struct {
   int64_t           nrows, ncols;
   const HrpbInt    *rowptr, *colidx;
@@ -83,7 +85,7 @@ PETSC_INTERN PetscErrorCode AIJTCUHostCSRRestore(Mat, AIJTCUHostCSR *);
 #if AIJTCU_HAVE_DEVICE
 typedef PetscErrorCode (*AIJTCUDeviceFn)(Mat, AIJTCUPlan *, const AIJTCUDeviceCSR *, void *, HrpbError *);
 
-/* devicecall.c */
+/* On a device: arrays.c */
 PETSC_INTERN void           AIJTCUDeviceForgetValues(Mat, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUPatternToDevice(Mat);
 PETSC_INTERN void           AIJTCUOrderTakeCSR(AIJTCUWorkOrder *, const AIJTCUDeviceCSR *);
@@ -94,7 +96,7 @@ PETSC_INTERN PetscErrorCode AIJTCUDeviceCallForMemory(Mat, AIJTCUPlan *, AIJTCUN
 #endif
 
 /*
-   where.c. On a device, where none of our kernels run, a matrix is as one of the parent type. Processes agree about
+   facts.c. On a device, where none of our kernels run, a matrix is as one of the parent type. Processes agree about
    where a matrix is, but each has a device of its own that may or may not run kernels
 */
 typedef enum {
@@ -106,8 +108,6 @@ typedef enum {
 PETSC_INTERN PetscErrorCode AIJTCUWhere(Mat, const AIJTCUPlan *, AIJTCUPlace *);
 PETSC_INTERN PetscErrorCode AIJTCUAtDevice(Mat, const AIJTCUPlan *, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUOnDevice(Mat, const AIJTCUPlan *, PetscBool *);
-
-/* facts.c */
 PETSC_INTERN PetscErrorCode AIJTCUFactsGet(Mat, const AIJTCUPlan *, const AIJTCUAsk *, AIJTCUFacts *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceFactsGet(const AIJTCUPlan *, AIJTCUDeviceFacts *);
 PETSC_INTERN PetscErrorCode AIJTCUThreshold(const AIJTCUPlan *, PetscReal *);

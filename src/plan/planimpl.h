@@ -36,10 +36,9 @@ PETSC_INTERN PetscInt64     AIJTCUTransposedBytes(const AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUOrderCreate(Mat, AIJTCUPlan *, const AIJTCUDecision *);
 PETSC_INTERN PetscErrorCode AIJTCUOrderDestroy(AIJTCUPlan *);
 
-PETSC_INTERN PetscErrorCode AIJTCUBricksCreate(Mat, AIJTCUPlan *, const AIJTCUDecision *, PetscBool);
+PETSC_INTERN PetscErrorCode AIJTCUBricksCreate(Mat, AIJTCUPlan *, const AIJTCUDecision *);
 PETSC_INTERN PetscErrorCode AIJTCUBricksUpdate(Mat, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUBricksDestroy(AIJTCUPlan *);
-PETSC_INTERN PetscBool      AIJTCUBricksFit(const AIJTCUBricks *, const AIJTCUDecision *, PetscBool);
 PETSC_INTERN PetscInt64     AIJTCUBricksDeviceBytes(const AIJTCUPlan *);
 
 PETSC_INTERN PetscErrorCode AIJTCUTuningCreate(Mat, AIJTCUPlan *, const AIJTCUAsk *, PetscBool, const AIJTCUVariant[], PetscInt);
@@ -47,7 +46,6 @@ PETSC_INTERN PetscErrorCode AIJTCUTuningFinish(Mat, AIJTCUPlan *, PetscLogDouble
 PETSC_INTERN PetscErrorCode AIJTCUTuningDestroy(AIJTCUPlan *);
 
 #if AIJTCU_HAVE_DEVICE
-PETSC_INTERN PetscErrorCode AIJTCURealOnStream(Mat, AIJTCUPlan *, AIJTCUNeed, AIJTCUDeviceCSR *, HrpbError *);
 PETSC_INTERN void           AIJTCURealSpare(AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCURealDestroy(AIJTCUPlan *);
 PETSC_INTERN PetscInt64     AIJTCURealBytes(const AIJTCUPlan *);

@@ -144,7 +144,7 @@ static PetscErrorCode AIJTCUTimeVariant(const AIJTCUPlan *plan, const AIJTCUDevi
   PetscFunctionBegin;
   PetscCall(AIJTCUTimeUnscaled(csr, format->brick_rows ? HrpbCopyForBricks(&r->proxy, format) : HrpbCopyForCsr(&r->proxy, &plan->csr.schedule, r->tuned->choice.N), r, &once, err));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
-  if (format->brick_rows) AIJTCUCallDevice(*err, HrpbTimeBricksDevice(&r->proxy, format, AIJTCUPrecision(AIJTCUGetOptions(plan)), csr->stream, &t));
+  if (format->brick_rows) AIJTCUCallDevice(*err, HrpbTimeBricksDevice(&r->proxy, format, AIJTCUPrecision(plan->options), csr->stream, &t));
   else AIJTCUCallDevice(*err, HrpbTimeCsrDevice(&r->proxy, &plan->csr.schedule, r->tuned->choice.N, csr->stream, &t));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   r->spent += t.products * t.seconds;
@@ -301,8 +301,8 @@ PetscErrorCode AIJTCUTuningCreate(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *mode
   PetscFunctionBegin;
   if (!all->tuned) {
     PetscCall(PetscCalloc1(AIJTCU_MOST_TUNED, &all->tuned));
-    all->precision = AIJTCUGetOptions(plan)->precision;
-    all->reorder   = AIJTCUGetOptions(plan)->reorder;
+    all->precision = plan->options->precision;
+    all->reorder   = plan->options->reorder;
   }
   PetscCheck(all->n < AIJTCU_MOST_TUNED, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No room for another tuning");
   t = &all->tuned[all->n];

@@ -47,7 +47,7 @@ static PetscErrorCode AIJTCUPlanGather(Mat A, AIJTCUPlan *plan, const AIJTCUAsk 
   PetscCall(AIJTCUDeviceFactsGet(plan, &device));
   for (;;) {
     PetscCall(AIJTCUFactsGet(A, plan, ask, &facts));
-    *d = AIJTCUDecide(ask, AIJTCUGetOptions(plan), &facts, &device);
+    *d = AIJTCUDecide(ask, plan->options, &facts, &device);
     if (ask->path == MAT_AIJTCU_PATH_AUTO ? d->path != MAT_AIJTCU_PATH_AUTO : !d->need) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCheck(d->need > last, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A decision needs fact %d after fact %d", (int)d->need, (int)last);
     last = d->need;
@@ -55,13 +55,12 @@ static PetscErrorCode AIJTCUPlanGather(Mat A, AIJTCUPlan *plan, const AIJTCUAsk 
   }
 }
 
-/* Decide path and reason of an ask, and write them into it */
-PetscErrorCode AIJTCUPlanDecide(Mat A, AIJTCUPlan *plan, AIJTCUAsk *ask)
+/* Path and reason of an ask */
+static PetscErrorCode AIJTCUPlanDecidePath(Mat A, AIJTCUPlan *plan, AIJTCUAsk *ask)
 {
   AIJTCUDecision d;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUPlanSync(A, plan));
   PetscCall(AIJTCUPlanGather(A, plan, ask, &d));
   ask->path   = d.path;
   ask->reason = d.reason;
@@ -72,13 +71,22 @@ PetscErrorCode AIJTCUPlanDecide(Mat A, AIJTCUPlan *plan, AIJTCUAsk *ask)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Decide path and reason of an ask, and write them into it */
+PetscErrorCode AIJTCUPlanDecide(Mat A, AIJTCUPlan *plan, AIJTCUAsk *ask)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUPlanSync(A, plan));
+  PetscCall(AIJTCUPlanDecidePath(A, plan, ask));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The whole decision */
 static PetscErrorCode AIJTCUPlanDecideAll(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *ask, AIJTCUDecision *d)
 {
   AIJTCUAsk a = *ask;
 
   PetscFunctionBegin;
-  if (a.path == MAT_AIJTCU_PATH_AUTO) PetscCall(AIJTCUPlanDecide(A, plan, &a));
+  if (a.path == MAT_AIJTCU_PATH_AUTO) PetscCall(AIJTCUPlanDecidePath(A, plan, &a));
   PetscCall(AIJTCUPlanGather(A, plan, &a, d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -108,7 +116,7 @@ PetscErrorCode AIJTCUPlanSurvey(Mat A, AIJTCUPlan *plan)
 /* Measure times of a proxy for N columns. The model is asked first: there may be a reordering, or nothing to time */
 static PetscErrorCode AIJTCUPlanTuneAsked(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *lacking)
 {
-  const AIJTCUOptions *o      = AIJTCUGetOptions(plan);
+  const AIJTCUOptions *o      = plan->options;
   AIJTCUAsk            model  = {.op = lacking->op, .N = lacking->N, .untuned = PETSC_TRUE};
   AIJTCUAsk            bricks = {.op = lacking->op, .N = lacking->N, .untuned = PETSC_TRUE, .path = MAT_AIJTCU_PATH_TCU};
   AIJTCUDecision       d;
@@ -124,7 +132,7 @@ static PetscErrorCode AIJTCUPlanTuneAsked(Mat A, AIJTCUPlan *plan, const AIJTCUD
   PetscCall(AIJTCUDeviceFactsGet(plan, &device));
   PetscCall(AIJTCUFactsGet(A, plan, &model, &facts));
   if (!AIJTCUTuningIsValid(o, &facts, &device)) PetscCall(AIJTCUTuningDestroy(plan));
-  PetscCall(AIJTCUPlanDecide(A, plan, &model));
+  PetscCall(AIJTCUPlanDecidePath(A, plan, &model));
   PetscCall(AIJTCUPlanGather(A, plan, &bricks, &d));
   reordered = (PetscBool)(d.reordered && SpmmColumnsRun(&plan->order.survey));
   if (!reordered) PetscCall(AIJTCUPlanCount(A, plan, &model));
@@ -167,7 +175,7 @@ PetscErrorCode AIJTCUPlanPeek(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *ask, AIJ
   PetscCall(AIJTCUPlanSync(A, plan));
   PetscCall(AIJTCUDeviceFactsGet(plan, &device));
   PetscCall(AIJTCUFactsGet(A, plan, ask, &facts));
-  *d     = AIJTCUDecide(ask, AIJTCUGetOptions(plan), &facts, &device);
+  *d     = AIJTCUDecide(ask, plan->options, &facts, &device);
   *known = (PetscBool)(d->path != MAT_AIJTCU_PATH_AUTO);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -187,7 +195,7 @@ PetscErrorCode AIJTCUPlanCompare(Mat A, AIJTCUPlan *plan, PetscInt N, PetscBool 
     PetscCall(AIJTCUPlanCount(A, plan, &ask));
     PetscCall(AIJTCUFactsGet(A, plan, &ask, &facts));
   }
-  *c = AIJTCUCompare(N, AIJTCUGetOptions(plan), &facts, &device);
+  *c = AIJTCUCompare(N, plan->options, &facts, &device);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -204,7 +212,7 @@ PetscErrorCode AIJTCUPlanTuned(Mat A, AIJTCUPlan *plan, SpmmOp op, PetscInt N, c
   if (plan->tunings.n) {
     PetscCall(AIJTCUDeviceFactsGet(plan, &device));
     PetscCall(AIJTCUFactsGet(A, plan, &ask, &facts));
-    k = AIJTCUTuningFind(op, AIJTCUGetOptions(plan), &facts, N, &device);
+    k = AIJTCUTuningFind(op, plan->options, &facts, N, &device);
   }
   *tuned = k < 0 ? NULL : &plan->tunings.tuned[k];
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -222,18 +230,17 @@ static PetscBool AIJTCUAskedTheSame(const AIJTCUAsk *a, const AIJTCUAsk *b)
 /* The whole decision, as it was the last time if nothing has changed since */
 static PetscErrorCode AIJTCUPlanAnswer(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *ask, AIJTCUDecision *d)
 {
-  AIJTCUAnswer        *last    = &plan->answer;
-  const AIJTCUOptions *options = AIJTCUGetOptions(plan);
-  PetscBool            on_device, same;
+  AIJTCUAnswer *last = &plan->answer;
+  PetscBool     on_device, same;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUOnDevice(A, plan, &on_device));
   same = (PetscBool)(last->known && last->on_device == on_device && AIJTCUAskedTheSame(&last->ask, ask));
-  if (same) PetscCall(PetscMemcmp(&last->options, options, sizeof(*options), &same));
+  if (same) PetscCall(PetscMemcmp(&last->options, plan->options, sizeof(last->options), &same));
   if (same) *d = last->decision;
   else {
     PetscCall(AIJTCUPlanDecideAll(A, plan, ask, d));
-    PetscCall(PetscMemcpy(&last->options, options, sizeof(*options)));
+    PetscCall(PetscMemcpy(&last->options, plan->options, sizeof(last->options)));
     last->ask       = *ask;
     last->decision  = *d;
     last->on_device = on_device;
@@ -246,20 +253,18 @@ static PetscErrorCode AIJTCUPlanAnswer(Mat A, AIJTCUPlan *plan, const AIJTCUAsk 
 /* Build the bricks of a decision, or renew their values. Without them the decision has no kernel */
 static PetscErrorCode AIJTCUPlanHaveBricks(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *ask, AIJTCUDecision *d)
 {
-  const PetscBool device = (PetscBool)!d->kernel->host;
-
   PetscFunctionBegin;
-  if (AIJTCUBricksFit(&plan->bricks, d, device)) PetscCall(AIJTCUBricksUpdate(A, plan));
+  if (d->there) PetscCall(AIJTCUBricksUpdate(A, plan));
   else {
     plan->answer.known = PETSC_FALSE;
-    PetscCall(AIJTCUBricksCreate(A, plan, d, device));
+    PetscCall(AIJTCUBricksCreate(A, plan, d));
     PetscCall(AIJTCUPlanAnswer(A, plan, ask, d)); /* the size of their blocks is known now */
   }
   /*
      Reordering is not allowed any more, and no bricks use the reordered matrix. A tuning made with it could not find
      it again, so both are dropped.
   */
-  if (AIJTCUGetOptions(plan)->reorder == MAT_AIJTCU_REORDER_NEVER && (plan->order.state != AIJTCU_EMPTY || plan->tunings.n)) {
+  if (plan->options->reorder == MAT_AIJTCU_REORDER_NEVER && (plan->order.state != AIJTCU_EMPTY || plan->tunings.n)) {
     plan->answer.known = PETSC_FALSE;
     PetscCall(AIJTCUOrderDestroy(plan));
     if (plan->tunings.reorder != MAT_AIJTCU_REORDER_NEVER) PetscCall(AIJTCUTuningDestroy(plan));
@@ -322,7 +327,7 @@ static void AIJTCUPlanMatrix(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *d, c
     m->hrpb         = &b->hrpb;
     m->schedule     = &b->schedule;
     m->brick_values = b->values;
-    m->precision    = AIJTCUPrecision(AIJTCUGetOptions(plan));
+    m->precision    = d->precision;
     if (d->reordered) order->reordered = &plan->order.matrix;
     if (d->kernel->op == SPMM_OP_PRODUCT) order->need = AIJTCU_CSR_NOTHING;
   } else if (transposed) {
@@ -348,7 +353,6 @@ static void AIJTCUPlanMatrix(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *d, c
     if (kernel) {
       order->kernel = kernel;
       order->need   = AIJTCU_CSR_ITSELF;
-      AIJTCURealSpare(plan);
     } else plan->real.kept = PETSC_TRUE;
   }
 #endif
@@ -375,5 +379,8 @@ PetscErrorCode AIJTCUPlanOrder(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *ask, AI
   if (d.kernel) AIJTCUPlanMatrix(A, plan, &d, ask, order);
   else order->why = d.path == MAT_AIJTCU_PATH_TCU ? plan->bricks.why : plan->csr.why;
   if (!order->kernel && !order->why) order->why = HRPB_ERR_UNSUPPORTED;
+#if AIJTCU_HAVE_DEVICE
+  AIJTCURealSpare(plan);
+#endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,13 +1,185 @@
 /*
-   Work on a GPU with the arrays that PETSc has there of a matrix.
+   The arrays of a matrix as kernels see it, on the host and on a device: with real scalars.
+
+   A real matrix is taken as it is. A complex one becomes a real one of twice the rows and columns (kernels/real).
+   Everything behind this file, facts, choice and what is built, is of that real matrix.
+
+   On a device the real matrix has 4 (scalar + index) bytes for each entry, 48 in double precision. Bricks have what
+   they need in themselves. So it is there while something is made of it, and stays only while CSR kernels read it. On
+   the host it is made for each use.
+
+   On a device the arrays are those that PETSc has there. They are lent to a function for the time of its call.
 */
 #include "planimpl.h"
 #include "../upstream/upstream.h"
+#include <real/real.h>
+#if AIJTCU_HAVE_DEVICE
+  #include <petscdevice_cuda.h>
+#endif
+
+#if AIJTCU_HAVE_BRICKS
+static PetscErrorCode AIJTCUHostExpand(Mat A, PetscBool values, AIJTCUHostCSR *csr, HrpbError *err)
+{
+  const PetscInt    *rowptr, *colidx;
+  const PetscScalar *v;
+  PetscInt           nnz;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUHostGetCSR(A, &rowptr, &colidx));
+  nnz  = A->rmap->n ? rowptr[A->rmap->n] - rowptr[0] : 0;
+  *err = ComplexFits(A->rmap->n, A->cmap->n, nnz);
+  if (!*err) {
+    csr->own_rowptr = (HrpbInt *)malloc(sizeof(HrpbInt) * (2 * (size_t)A->rmap->n + 1));
+    csr->own_colidx = (HrpbInt *)malloc(sizeof(HrpbInt) * PetscMax(COMPLEX_ENTRIES * (size_t)nnz, 1));
+    if (values) csr->own_values = (HrpbScalar *)malloc(sizeof(HrpbScalar) * PetscMax(COMPLEX_ENTRIES * (size_t)nnz, 1));
+    if (!csr->own_rowptr || !csr->own_colidx || (values && !csr->own_values)) *err = HRPB_ERR_MEMORY;
+  }
+  if (!*err) ComplexPatternHost(A->rmap->n, rowptr, colidx, csr->own_rowptr, csr->own_colidx);
+  if (!*err && values) {
+    PetscCall(MatSeqAIJGetArrayRead(A, &v));
+    ComplexValuesHost(A->rmap->n, rowptr, (const HrpbScalar *)v, csr->own_values);
+    PetscCall(MatSeqAIJRestoreArrayRead(A, &v));
+  }
+  PetscCall(AIJTCUHostRestoreCSR(A, &rowptr, &colidx));
+  csr->rowptr = csr->own_rowptr;
+  csr->colidx = csr->own_colidx;
+  csr->values = csr->own_values;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void AIJTCUHostFree(AIJTCUHostCSR *csr)
+{
+  free(csr->own_rowptr);
+  free(csr->own_colidx);
+  free(csr->own_values);
+  csr->own_rowptr = csr->own_colidx = NULL;
+  csr->own_values                   = NULL;
+}
+
+/* The host's arrays of the sequential matrix A. AIJTCUHostCSRRestore() must follow, also where err says why not */
+PetscErrorCode AIJTCUHostCSRGet(Mat A, PetscBool values, AIJTCUHostCSR *csr, HrpbError *err)
+{
+  PetscFunctionBegin;
+  *err = HRPB_SUCCESS;
+  *csr = (AIJTCUHostCSR){.nrows = AIJTCU_PARTS * (int64_t)A->rmap->n, .ncols = AIJTCU_PARTS * (int64_t)A->cmap->n};
+  if (AIJTCU_PARTS > 1) {
+    const PetscErrorCode ierr = AIJTCUHostExpand(A, values, csr, err);
+
+    if (ierr) AIJTCUHostFree(csr);
+    PetscCall(ierr);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(AIJTCUHostGetCSR(A, &csr->rowptr, &csr->colidx));
+  if (values) PetscCall(MatSeqAIJGetArrayRead(A, (const PetscScalar **)&csr->values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUHostCSRRestore(Mat A, AIJTCUHostCSR *csr)
+{
+  PetscFunctionBegin;
+  AIJTCUHostFree(csr);
+  if (AIJTCU_PARTS == 1) {
+    if (csr->values) PetscCall(MatSeqAIJRestoreArrayRead(A, (const PetscScalar **)&csr->values));
+    if (csr->rowptr) PetscCall(AIJTCUHostRestoreCSR(A, &csr->rowptr, &csr->colidx));
+  }
+  *csr = (AIJTCUHostCSR){0};
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
 
 #if AIJTCU_HAVE_DEVICE
 enum {
   LARGE = 1 << 22 /* entries: fewer are copied as fast by the parent */
 };
+
+/* Bytes of device memory */
+PetscInt64 AIJTCURealBytes(const AIJTCUPlan *plan)
+{
+  const AIJTCUReal *r       = &plan->real;
+  const PetscInt64  entries = COMPLEX_ENTRIES * r->nnz;
+
+  return r->rowptr ? (PetscInt64)sizeof(HrpbInt) * (r->nrows + 1 + entries) + (r->values ? (PetscInt64)sizeof(HrpbScalar) * entries : 0) : 0;
+}
+
+static void AIJTCURealFree(AIJTCUReal *r, cudaStream_t stream)
+{
+  void *arrays[] = {r->rowptr, r->colidx, r->values};
+
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(arrays); i++) {
+    if (arrays[i]) (void)AIJTCUForgetError(cudaFreeAsync(arrays[i], stream));
+  }
+  r->rowptr = r->colidx = NULL;
+  r->values             = NULL;
+  r->values_state       = 0;
+}
+
+static PetscErrorCode AIJTCURealPattern(Mat A, AIJTCUReal *r, const AIJTCUDeviceCSR *csr, HrpbError *err)
+{
+  MatInfo info;
+
+  PetscFunctionBegin;
+  AIJTCUCallParent(A, MatGetInfo(A, MAT_LOCAL, &info));
+  r->nnz   = (PetscInt64)info.nz_used;
+  r->nrows = csr->nrows;
+  *err     = ComplexFits(A->rmap->n, A->cmap->n, r->nnz);
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUDeviceMalloc(sizeof(HrpbInt) * (size_t)(csr->nrows + 1), csr->stream, (void **)&r->rowptr));
+  PetscCall(AIJTCUDeviceMalloc(sizeof(HrpbInt) * PetscMax(COMPLEX_ENTRIES * (size_t)r->nnz, 1), csr->stream, (void **)&r->colidx));
+  if (r->rowptr && r->colidx) AIJTCUCallDevice(*err, ComplexPatternDevice(A->rmap->n, r->nnz, csr->rowptr, csr->colidx, r->rowptr, r->colidx, csr->stream));
+  else *err = HRPB_ERR_DEVICE_MEMORY;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* csr->rowptr and csr->values are those of A. An object's state is never zero */
+static PetscErrorCode AIJTCURealValues(Mat A, AIJTCUReal *r, const AIJTCUDeviceCSR *csr, HrpbError *err)
+{
+  PetscObjectState state;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
+  if (r->values && state == r->values_state) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!r->values) PetscCall(AIJTCUDeviceMalloc(sizeof(HrpbScalar) * PetscMax(COMPLEX_ENTRIES * (size_t)r->nnz, 1), csr->stream, (void **)&r->values));
+  r->values_state = 0;
+  if (r->values) AIJTCUCallDevice(*err, ComplexValuesDevice(A->rmap->n, r->nnz, csr->rowptr, csr->values, r->values, csr->stream));
+  else *err = HRPB_ERR_DEVICE_MEMORY;
+  if (!*err) r->values_state = state;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Let csr, which has the arrays of A, have those of the real matrix. Refused, nothing of it is there */
+static PetscErrorCode AIJTCURealOnStream(Mat A, AIJTCUPlan *plan, AIJTCUNeed need, AIJTCUDeviceCSR *csr, HrpbError *err)
+{
+  AIJTCUReal *r = &plan->real;
+
+  PetscFunctionBegin;
+  *err = HRPB_SUCCESS;
+  if (!r->workspace_user) AIJTCUWorkspaceUser(PETSC_TRUE);
+  r->workspace_user = PETSC_TRUE;
+  if (!r->rowptr || !r->colidx) PetscCall(AIJTCURealPattern(A, r, csr, err));
+  if (!*err && need == AIJTCU_CSR_VALUES) PetscCall(AIJTCURealValues(A, r, csr, err));
+  if (*err) AIJTCURealFree(r, csr->stream);
+  csr->rowptr = r->rowptr;
+  csr->colidx = r->colidx;
+  csr->values = r->values;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Nothing is to be made of it now. Where CSR kernels read it, it stays */
+void AIJTCURealSpare(AIJTCUPlan *plan)
+{
+  if (!plan->real.kept) (void)AIJTCURealDestroy(plan);
+}
+
+PetscErrorCode AIJTCURealDestroy(AIJTCUPlan *plan)
+{
+  AIJTCUReal *r = &plan->real;
+
+  PetscFunctionBegin;
+  if (r->rowptr || r->colidx || r->values) AIJTCURealFree(r, AIJTCUDeviceStreamBehind());
+  if (r->workspace_user) AIJTCUWorkspaceUser(PETSC_FALSE);
+  PetscCall(PetscMemzero(r, sizeof(*r)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* With the arrays of A in csr. A plan has those of the real matrix that a complex A is to kernels */
 static PetscErrorCode AIJTCUDeviceCallAsReal(Mat A, AIJTCUPlan *plan, AIJTCUNeed need, AIJTCUDeviceCSR *csr, AIJTCUDeviceFn f, void *ctx, HrpbError *err)
