@@ -4,7 +4,6 @@ static char help[] = "PCGAMG makes the levels of a MATAIJTCU that it makes of a 
 #include <petscaijtcu.h>
 #include "grid.h"
 
-
 /* The prolongators of both have entries in the same places. Their values depend on an estimate of an eigenvalue, which
    rounding changes on a device: they agree in half of the digits */
 static PetscErrorCode Compare(PC pc[2])
@@ -67,7 +66,7 @@ static PetscErrorCode SetCoordinates(PC pc, Mat A, PetscInt n)
 
 int main(int argc, char **argv)
 {
-  PetscInt    n = 40, bs = 1, lone = 0;
+  PetscInt    n = 40, bs = 1;
   PetscBool   coordinates = PETSC_FALSE;
   PetscMPIInt size;
   GridValues  values = {.corners = PETSC_TRUE, .here = {9, 0.5}, .neighbour = {-1, -0.125}};
@@ -78,10 +77,9 @@ int main(int argc, char **argv)
   PetscCall(PetscDLLibraryRegister_petscaijtcu());
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-bs", &bs, NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-lone", &lone, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-lone", &values.lone, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-coordinates", &coordinates, NULL));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  values.lone = lone;
   for (int k = 0; k < 2; k++) {
     PetscCall(GridCreate(!k ? MATAIJTCU : size > 1 ? MATMPIAIJ : MATSEQAIJ, n, bs, &values, &A[k]));
     PetscCall(MatSetOption(A[k], MAT_SYMMETRIC, PETSC_TRUE));
