@@ -156,7 +156,8 @@ ifneq ($(V),1)
 short = @printf '%9s %s\n' $(1) $(subst $(BUILD)/,,$@) >&2;
 endif
 
-WARNINGS        := -Wall -Wextra
+# The last members of a struct may be left out where they are zero
+WARNINGS        := -Wall -Wextra -Wno-missing-field-initializers
 INCLUDE         := -I$(CURDIR)/include -I$(CURDIR)/kernels
 EXAMPLE_INCLUDE := $(patsubst %,-I$(CURDIR)/%,$(sort $(dir $(EXAMPLE_SRC)))) $(SLEPC_INCLUDE)
 EXAMPLE_LIBS    := -Wl,-rpath,$(BUILD)/lib $(SLEPC_LIB) $(PETSC_LIB) -lz

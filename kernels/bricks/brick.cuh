@@ -32,11 +32,12 @@ template <typename Scalar> struct Format {
   const int32_t  *windows;
   const uint8_t  *pattern;
   const Scalar   *values;
+  bool            pairs; /* see HrpbParams */
 };
 
 template <typename Scalar> static inline Format<Scalar> FormatOf(const Hrpb *h, const HrpbSchedule *s, const Scalar *values)
 {
-  return {h->nrows, h->params.panel_rows / h->params.brick_rows, h->params.panel_rows, (uint32_t)__builtin_ctz((unsigned)h->params.window_cols), s->nitems, (const WorkItem *)s->items, h->order, h->blocked_row_ptr, h->pattern_ptr, h->value_ptr, h->window_ptr, h->windows, h->pattern, values};
+  return {h->nrows, h->params.panel_rows / h->params.brick_rows, h->params.panel_rows, (uint32_t)__builtin_ctz((unsigned)h->params.window_cols), s->nitems, (const WorkItem *)s->items, h->order, h->blocked_row_ptr, h->pattern_ptr, h->value_ptr, h->window_ptr, h->windows, h->pattern, values, h->params.pairs != 0};
 }
 
 template <typename Scalar> __device__ __forceinline__ WorkItem GetItem(const Format<Scalar> &f, int64_t i)
@@ -87,11 +88,9 @@ template <int BM, typename Scalar> __device__ __noinline__ Scalar ExactEntry(con
 
     for (uint32_t i = p.strip_start[strip]; i < p.strip_start[strip + 1]; i++) {
       const PackedBrick brick   = p.brick[i];
-      const uint32_t    pattern = brick.Pattern(half);
-      uint32_t          v       = brick.Value(half) + __popc(pattern & ((1u << shift) - 1));
 
       for (uint32_t slot = 0; slot < HRPB_BRICK_COLS; slot++) {
-        if (pattern >> (shift + slot) & 1) sum += values[v++] * b[MatrixColumn(f, windows, brick.Column(slot)) * step];
+        if (brick.Pattern(half) >> (shift + slot) & 1) sum += brick.Entry(half, shift + slot, f.pairs, values) * b[MatrixColumn(f, windows, brick.Column(slot)) * step];
       }
     }
     if (sum != sum) break; /* it stays NaN */

@@ -24,14 +24,14 @@ static void MultiplyStrip(const Hrpb *h, const HrpbScalar *values, int32_t p, in
     const HrpbScalar *block_values = values + (size_t)h->value_ptr[b] * HRPB_VALUE_UNIT;
 
     for (uint32_t brick = block.strip_start[strip]; brick < block.strip_start[strip + 1]; brick++) {
-      const HrpbScalar *a      = block_values + block.brick[brick].value[0];
-      const uint8_t    *column = block.brick[brick].column;
+      const uint8_t *column = block.brick[brick].column;
 
-      for (uint64_t bits = HrpbBrickPattern(&block.brick[brick]); bits; bits &= bits - 1, a++) {
+      for (uint64_t bits = HrpbBrickPattern(&block.brick[brick]); bits; bits &= bits - 1) {
         const int32_t     slot = __builtin_ctzll(bits);
+        const HrpbScalar  a    = HrpbValueOf(&block.brick[brick], (uint32_t)slot, h->params.pairs, block_values);
         const HrpbScalar *x    = B.array + HrpbBlockColumn(h, b, column[slot % HRPB_BRICK_COLS]) * B.row;
 
-        for (int32_t j = 0; j < ncols; j++) sum[slot / HRPB_BRICK_COLS][j] += *a * x[j * B.column];
+        for (int32_t j = 0; j < ncols; j++) sum[slot / HRPB_BRICK_COLS][j] += a * x[j * B.column];
       }
     }
   }

@@ -245,9 +245,9 @@ template <int P> static HrpbError Run(const Product *p, const GatherArgs<HrpbSca
   return a->f.strips == 1 && a->f.window_shift == 0 ? LaunchFor<P, 8, true>(p, a) : LaunchFor<P, 8, false>(p, a);
 }
 
-static bool Takes(const SpmmFacts *, const HrpbParams *, const SpmmOperands *o, const SpmmDevice *)
+static bool Takes(const SpmmFacts *, const HrpbParams *params, const SpmmOperands *o, const SpmmDevice *)
 {
-  return SpmmIsPlain(o);
+  return SpmmIsPlain(o) && !params->pairs;
 }
 
 static HrpbError WorkBytes(const SpmmMatrix *A, const SpmmOperands *o, size_t *bytes)

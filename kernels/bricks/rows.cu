@@ -58,7 +58,7 @@ template <int P> static HrpbError Run(const Product *p, const SpmmDevice *device
   StagedArgs<HrpbScalar> a;
   const Tiling           t = StagedArgsOf(p, device, true, &a);
 
-  return LaunchFor<P, B_ROWS>(p, device, &t, &a);
+  return LaunchFor<P, B_ROWS, false>(p, device, &t, &a);
 }
 
 static HrpbError RunProduct(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)

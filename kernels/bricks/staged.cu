@@ -3,14 +3,6 @@
 */
 #include "stagedproduct.cuh"
 
-template <int P> static HrpbError Run(const Product *p, const SpmmDevice *device)
-{
-  StagedArgs<HrpbScalar> a;
-  const Tiling           t = StagedArgsOf(p, device, false, &a);
-
-  return IsAligned(p->B, p->ldb, 16) ? LaunchFor<P, B_ALIGNED>(p, device, &t, &a) : LaunchFor<P, B_UNALIGNED>(p, device, &t, &a);
-}
-
 static bool Takes(const SpmmFacts *facts, const HrpbParams *params, const SpmmOperands *o, const SpmmDevice *device)
 {
   return SpmmIsPlain(o) && IsStagedFormat(params) && StagesFit(facts, params, device, false);
@@ -42,6 +34,11 @@ static int32_t SliceColumns(const Product *p, const SpmmDevice *device)
   return IsBeyondCache(p->h, wide, device) ? device->model->slice_columns : wide;
 }
 
+template <int P> static HrpbError Run(const Product *p, const SpmmDevice *device)
+{
+  return RunColumnMajor<P, false>(p, device);
+}
+
 static HrpbError RunProduct(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
 {
   Product           p;
@@ -50,6 +47,7 @@ static HrpbError RunProduct(const SpmmMatrix *A, const SpmmOperands *o, void *wo
   HrpbCall(ProductOf(A, o, work, stream, &p, &device));
   if (!A->hrpb->nblocks) return ProductWithoutBricks(&p);
   return RunSlices(&p, SliceColumns(&p, device), [&](const Product *slice, int32_t) {
+    if (slice->h->params.pairs) return StagedPairsRun(slice, device);
     HrpbCallPrecision(slice->precision, Run, slice, device);
     return HRPB_SUCCESS;
   });

@@ -46,8 +46,9 @@ template <int BM, int NB, int NR, typename Scalar> struct CopiesOf<BM, NB, NR, B
    NP       producer warps: one for all, or one for the packed blocks and the others for B
    HALF     the second half of the last tile lies beyond N and is left out. A template parameter, because a condition
             that the compiler does not know costs more than it saves
+   PAIRS    values are pairs: see HrpbParams
 */
-template <int P, int BM, int NT, int WN, int LAYOUT, int CTAS, int NP, bool HALF> static __global__ void __launch_bounds__((STAGED_STRIPS * WN + NP) * 32, CTAS) Staged(const __grid_constant__ StagedArgs<typename Mma<P>::Scalar> a)
+template <int P, int BM, int NT, int WN, int LAYOUT, int CTAS, int NP, bool HALF, bool PAIRS> static __global__ void __launch_bounds__((STAGED_STRIPS * WN + NP) * 32, CTAS) Staged(const __grid_constant__ StagedArgs<typename Mma<P>::Scalar> a)
 {
   typedef typename Mma<P>::Scalar Scalar;
   constexpr bool ROWS = LAYOUT == B_ROWS, CHUNKS = HasChunks(P, BM);
@@ -85,7 +86,7 @@ template <int P, int BM, int NT, int WN, int LAYOUT, int CTAS, int NP, bool HALF
       RingWaitFull(ring, at);
       const uint32_t first = ReadShared16(start), last = ReadShared16(start + 2);
 
-      MultiplyStrip<P, BM, NT, HALF, ROW, COLUMN, StepsAtATime(P, BM, NT)>(block, first, last, lane, sum);
+      MultiplyStrip<P, BM, NT, HALF, PAIRS, ROW, COLUMN, StepsAtATime(P, BM, NT)>(block, first, last, lane, sum);
       RingLeave(ring, at);
       at.Next(a.nstages);
       in_chunk += last - first;
@@ -178,29 +179,29 @@ static uint32_t FullTiles(const SpmmDevice *device, const Tiling *t, int32_t nit
    Columns of B that one launch multiplies at most. Tiles of so many columns as there can be then have eight thread
    blocks or more, and one more or less makes little difference
 */
-static int32_t LaunchColumns(const SpmmDevice *device)
+static inline int32_t LaunchColumns(const SpmmDevice *device)
 {
   return std::max(device->nsm / 8, 1) * (int32_t)WIDE_TILES * (int32_t)TILE_COLS;
 }
 
-template <int P, int BM, int NT, int WN, int LAYOUT, int CTAS, bool HALF> static HrpbError LaunchKernel(const Product *p, const SpmmDevice *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)
+template <int P, int BM, int NT, int WN, int LAYOUT, int CTAS, bool HALF, bool PAIRS> static HrpbError LaunchKernel(const Product *p, const SpmmDevice *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)
 {
   constexpr int NP     = 4 - CTAS; /* the more thread blocks, the fewer of their warps bring data */
-  const auto    kernel = Staged<P, BM, NT, WN, LAYOUT, CTAS, NP, HALF>;
+  const auto    kernel = Staged<P, BM, NT, WN, LAYOUT, CTAS, NP, HALF, PAIRS>;
   const int     strips = p->h->params.panel_rows / BM;
 
   return LaunchRing(kernel, TileGrid(device, t, a->f.nitems), (strips * WN + NP) * 32, t->nstages * t->stage_bytes + RING_BARRIERS, p->stream, *a, p->behind);
 }
 
-template <int P, int BM, int NT, int WN, int LAYOUT, int CTAS> static HrpbError Launch(const Product *p, const SpmmDevice *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)
+template <int P, int BM, int NT, int WN, int LAYOUT, int CTAS, bool PAIRS> static HrpbError Launch(const Product *p, const SpmmDevice *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)
 {
   constexpr bool NARROW = WN == 1 && NT <= HALF_TILES;
 
-  HrpbCall(t->half ? LaunchKernel<P, BM, NT, WN, LAYOUT, CTAS, NARROW>(p, device, t, a) : LaunchKernel<P, BM, NT, WN, LAYOUT, CTAS, false>(p, device, t, a));
+  HrpbCall(t->half ? LaunchKernel<P, BM, NT, WN, LAYOUT, CTAS, NARROW, PAIRS>(p, device, t, a) : LaunchKernel<P, BM, NT, WN, LAYOUT, CTAS, false, PAIRS>(p, device, t, a));
   return a->d.counts ? HRPB_SUCCESS : AddPartsRun(p, false);
 }
 
-template <int P, int LAYOUT> static HrpbError LaunchFor(const Product *p, const SpmmDevice *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)
+template <int P, int LAYOUT, bool PAIRS> static HrpbError LaunchFor(const Product *p, const SpmmDevice *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)
 {
   constexpr int most = LAYOUT == B_ROWS ? ROWS_TILES : WIDE_TILES;
   const bool    tall = p->h->params.brick_rows == 16;
@@ -208,13 +209,13 @@ template <int P, int LAYOUT> static HrpbError LaunchFor(const Product *p, const 
   if constexpr (most > HALF_TILES) {
     switch (t->nt * t->wn) {
     case 5:
-      return Launch<P, 8, 5, 1, LAYOUT, 1>(p, device, t, a);
+      return Launch<P, 8, 5, 1, LAYOUT, 1, PAIRS>(p, device, t, a);
     case 6:
-      return tall ? Launch<P, 16, 3, 2, LAYOUT, 1>(p, device, t, a) : Launch<P, 8, 6, 1, LAYOUT, 1>(p, device, t, a);
+      return tall ? Launch<P, 16, 3, 2, LAYOUT, 1, PAIRS>(p, device, t, a) : Launch<P, 8, 6, 1, LAYOUT, 1, PAIRS>(p, device, t, a);
     case 7:
-      return Launch<P, 8, 7, 1, LAYOUT, 1>(p, device, t, a);
+      return Launch<P, 8, 7, 1, LAYOUT, 1, PAIRS>(p, device, t, a);
     case 8:
-      return tall ? Launch<P, 16, 4, 2, LAYOUT, 1>(p, device, t, a) : Launch<P, 8, 8, 1, LAYOUT, 1>(p, device, t, a);
+      return tall ? Launch<P, 16, 4, 2, LAYOUT, 1, PAIRS>(p, device, t, a) : Launch<P, 8, 8, 1, LAYOUT, 1, PAIRS>(p, device, t, a);
     default:
       break;
     }
@@ -222,15 +223,15 @@ template <int P, int LAYOUT> static HrpbError LaunchFor(const Product *p, const 
   if constexpr (most > 2) {
     switch (t->nt) {
     case 3:
-      return tall ? Launch<P, 16, 3, 1, LAYOUT, 2>(p, device, t, a) : Launch<P, 8, 3, 1, LAYOUT, 2>(p, device, t, a);
+      return tall ? Launch<P, 16, 3, 1, LAYOUT, 2, PAIRS>(p, device, t, a) : Launch<P, 8, 3, 1, LAYOUT, 2, PAIRS>(p, device, t, a);
     case 4:
-      return tall ? Launch<P, 16, 4, 1, LAYOUT, 2>(p, device, t, a) : Launch<P, 8, 4, 1, LAYOUT, 2>(p, device, t, a);
+      return tall ? Launch<P, 16, 4, 1, LAYOUT, 2, PAIRS>(p, device, t, a) : Launch<P, 8, 4, 1, LAYOUT, 2, PAIRS>(p, device, t, a);
     default:
       break;
     }
   }
-  if (t->nt == 2) return tall ? Launch<P, 16, 2, 1, LAYOUT, 3>(p, device, t, a) : Launch<P, 8, 2, 1, LAYOUT, 3>(p, device, t, a);
-  return tall ? Launch<P, 16, 1, 1, LAYOUT, 3>(p, device, t, a) : Launch<P, 8, 1, 1, LAYOUT, 3>(p, device, t, a);
+  if (t->nt == 2) return tall ? Launch<P, 16, 2, 1, LAYOUT, 3, PAIRS>(p, device, t, a) : Launch<P, 8, 2, 1, LAYOUT, 3, PAIRS>(p, device, t, a);
+  return tall ? Launch<P, 16, 1, 1, LAYOUT, 3, PAIRS>(p, device, t, a) : Launch<P, 8, 1, 1, LAYOUT, 3, PAIRS>(p, device, t, a);
 }
 
 /*
@@ -264,8 +265,20 @@ static Tiling StagedArgsOf(const Product *p, const SpmmDevice *device, bool rows
   return t;
 }
 
+/* The product with a column-major B, read where it is */
+template <int P, bool PAIRS> static HrpbError RunColumnMajor(const Product *p, const SpmmDevice *device)
+{
+  StagedArgs<HrpbScalar> a;
+  const Tiling           t = StagedArgsOf(p, device, false, &a);
+
+  return IsAligned(p->B, p->ldb, 16) ? LaunchFor<P, B_ALIGNED, PAIRS>(p, device, &t, &a) : LaunchFor<P, B_UNALIGNED, PAIRS>(p, device, &t, &a);
+}
+
+/* The same where values are pairs: pairs.cu */
+HrpbError StagedPairsRun(const Product *, const SpmmDevice *);
+
 /* This does not depend on N. Wider tiles are chosen only where they fit, too */
-static bool StagesFit(const SpmmFacts *facts, const HrpbParams *params, const SpmmDevice *device, bool rows)
+static inline bool StagesFit(const SpmmFacts *facts, const HrpbParams *params, const SpmmDevice *device, bool rows)
 {
   StagedArgs<HrpbScalar> a;
 

@@ -28,9 +28,9 @@ struct StagedBlock {
 /*
    sum += STEPS steps of bricks, from number brick on, times NT tiles. The strip ends before number last: it has all of
    these bricks, but in single the second one of a single step may be missing. HALF: the last tile has eight columns.
-   ROW, COLUMN: bytes from a row of B to the next, and from a column
+   ROW, COLUMN: bytes from a row of B to the next, and from a column. PAIRS: of the values
 */
-template <int P, int BM, int NT, bool HALF, uint32_t ROW, uint32_t COLUMN, int STEPS, typename Scalar> static __device__ __forceinline__ void MultiplySteps(const StagedBlock &block, uint32_t brick, uint32_t last, uint32_t lane, Scalar (&sum)[NT][BM / 2])
+template <int P, int BM, int NT, bool HALF, bool PAIRS, uint32_t ROW, uint32_t COLUMN, int STEPS, typename Scalar> static __device__ __forceinline__ void MultiplySteps(const StagedBlock &block, uint32_t brick, uint32_t last, uint32_t lane, Scalar (&sum)[NT][BM / 2])
 {
   constexpr int BRICKS = Mma<P>::BRICKS;
   Bricks<P, BM> bricks[STEPS];
@@ -46,7 +46,7 @@ template <int P, int BM, int NT, bool HALF, uint32_t ROW, uint32_t COLUMN, int S
       const bool        in = BRICKS == 1 || i < last;
       const PackedBrick packed(block.bricks + (in ? i : brick) * (uint32_t)sizeof(HrpbBrick));
 
-      packed.Decode<BM>(in, block.values, lane, slots[u]);
+      packed.Decode<BM, PAIRS>(in, block.values, lane, slots[u]);
       x[s][u] = block.b + packed.Column(lane % 4) * ROW;
     }
     bricks[s].Set(slots[0], slots[BRICKS - 1]);
@@ -70,11 +70,11 @@ template <int P, int BM, int NT, bool HALF, uint32_t ROW, uint32_t COLUMN, int S
 }
 
 /* sum += the bricks from number brick up to last - 1: STEPS steps at a time, what is left by half as many, and so on */
-template <int P, int BM, int NT, bool HALF, uint32_t ROW, uint32_t COLUMN, int STEPS, typename Scalar> static __device__ __forceinline__ void MultiplyStrip(const StagedBlock &block, uint32_t brick, uint32_t last, uint32_t lane, Scalar (&sum)[NT][BM / 2])
+template <int P, int BM, int NT, bool HALF, bool PAIRS, uint32_t ROW, uint32_t COLUMN, int STEPS, typename Scalar> static __device__ __forceinline__ void MultiplyStrip(const StagedBlock &block, uint32_t brick, uint32_t last, uint32_t lane, Scalar (&sum)[NT][BM / 2])
 {
   constexpr uint32_t BRICKS = STEPS * Mma<P>::BRICKS;
 
 #pragma unroll 1
-  for (; STEPS == 1 ? brick < last : brick + BRICKS <= last; brick += BRICKS) MultiplySteps<P, BM, NT, HALF, ROW, COLUMN, STEPS>(block, brick, last, lane, sum);
-  if constexpr (STEPS > 1) MultiplyStrip<P, BM, NT, HALF, ROW, COLUMN, STEPS / 2>(block, brick, last, lane, sum);
+  for (; STEPS == 1 ? brick < last : brick + BRICKS <= last; brick += BRICKS) MultiplySteps<P, BM, NT, HALF, PAIRS, ROW, COLUMN, STEPS>(block, brick, last, lane, sum);
+  if constexpr (STEPS > 1) MultiplyStrip<P, BM, NT, HALF, PAIRS, ROW, COLUMN, STEPS / 2>(block, brick, last, lane, sum);
 }

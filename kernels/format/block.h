@@ -28,6 +28,22 @@ static inline uint64_t HrpbBrickPattern(const HrpbBrick *brick)
   return brick->pattern[0] | (uint64_t)brick->pattern[1] << 32;
 }
 
+/* Where the value of a bit is, counted from the first value of the block */
+static inline uint32_t HrpbPlaceOfValue(const HrpbBrick *brick, uint32_t bit, int pairs)
+{
+  const uint32_t at = bit % 32, half = bit / 32, counted = (uint32_t)__builtin_popcount(brick->pattern[half] & HrpbCounted(at, pairs));
+
+  return brick->value[half] + (pairs ? 2 * counted + HrpbPairPart(at) : counted);
+}
+
+/* The value of a bit, from the values of the block. The sign is turned as that of a NaN is, too */
+static inline HrpbScalar HrpbValueOf(const HrpbBrick *brick, uint32_t bit, int pairs, const HrpbScalar *values)
+{
+  const HrpbScalar value = values[HrpbPlaceOfValue(brick, bit, pairs)];
+
+  return pairs && HrpbPairMinus(bit) ? -value : value;
+}
+
 /* The matrix column that is local column c of block b */
 static inline int32_t HrpbBlockColumn(const Hrpb *h, int64_t b, int32_t c)
 {

@@ -151,7 +151,7 @@ static void PackStrip(Builder *w, int32_t strip, int32_t first)
   for (uint32_t b = 0; b < n / HRPB_BRICK_COLS; b++) {
     for (int32_t half = 0; half < bm / 8; half++) {
       brick[b].value[half] = (uint16_t)w->header.nvalues;
-      w->header.nvalues += (uint32_t)__builtin_popcount(brick[b].pattern[half]);
+      w->header.nvalues += HrpbStored((uint32_t)__builtin_popcount(brick[b].pattern[half]), w->params.pairs);
     }
   }
 }
@@ -291,7 +291,7 @@ static HrpbError Build(Builder *w, Hrpb *h)
   w->most_values = UINT32_MAX;
   Walk(w, h->npanels, &t, NULL);
   w->most_values = HrpbMostValues(&w->params, h->nnz, t.nwindows);
-  if (t.max_values * HRPB_VALUE_UNIT > w->most_values) Walk(w, h->npanels, &t, NULL);
+  if (t.max_values * HRPB_VALUE_UNIT > HrpbStored(w->most_values, w->params.pairs)) Walk(w, h->npanels, &t, NULL);
   if (!HrpbTotalsFit(&t)) return HRPB_ERR_OVERFLOW;
   h->nblocks       = (int32_t)t.nblocks;
   h->nbricks       = t.nbricks;
@@ -317,7 +317,8 @@ HrpbError HrpbBuildHost(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, con
   memset(h, 0, sizeof(*h));
   if (!HrpbParamsAreValid(params)) return HRPB_ERR_PARAMETER;
   err = HrpbCheckCsr(nrows, ncols, rowptr, colidx);
-  if (!err && order) err = HrpbCheckOrder(nrows, order);
+  if (!err && order) err = params->pairs ? HRPB_ERR_ORDER : HrpbCheckOrder(nrows, order);
+  if (!err && params->pairs) err = HrpbCheckPairs(nrows, ncols, rowptr, colidx);
   if (err) return err;
 
   w = (Builder *)calloc(1, sizeof(*w));

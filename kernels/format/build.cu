@@ -26,6 +26,7 @@ typedef struct {
   unsigned long long pattern, values; /* in units */
   uint32_t           max_pattern, max_values;
   uint32_t           nblocks; /* when blocks have been cut */
+  uint32_t           no_pairs; /* there are to be pairs, and some entries are none */
 } BrickTotals;
 
 typedef struct {
@@ -78,8 +79,28 @@ template <int WORDS> static __device__ __forceinline__ void SweepRows(const Hrpb
   } while (found & 0x88888888u); /* a row may have more entries where all of its four lanes found one */
 }
 
+/* Bit i of mask says that the row has an entry in local column i of the block: what its four lanes found together */
+template <int WORDS> static __device__ __forceinline__ void GatherRow(uint32_t (&mask)[WORDS])
+{
+#pragma unroll
+  for (int m = 0; m < WORDS; m++) {
+    mask[m] |= __shfl_xor_sync(HRPB_ALL_LANES, mask[m], 1);
+    mask[m] |= __shfl_xor_sync(HRPB_ALL_LANES, mask[m], 2);
+  }
+}
+
+/* Whether the entries of two neighbouring rows are whole blocks of 2 x 2. mask is that of the lane's row */
+template <int WORDS> static __device__ __forceinline__ bool ArePairs(const uint32_t (&mask)[WORDS])
+{
+  bool pairs = true;
+
+#pragma unroll
+  for (int m = 0; m < WORDS; m++) pairs = pairs && __shfl_xor_sync(HRPB_ALL_LANES, mask[m], 4) == mask[m] && !((mask[m] ^ mask[m] >> 1) & 0x55555555);
+  return pairs;
+}
+
 /* The first sweep. There may be fewer blocks than h has room for */
-template <int HALVES, int WORDS> static __global__ void __launch_bounds__(HRPB_THREADS) CountStrips(HrpbRows rows, Hrpb h, HrpbUnits units, uint32_t *count, uint32_t *used)
+template <int HALVES, int WORDS> static __global__ void __launch_bounds__(HRPB_THREADS) CountStrips(HrpbRows rows, Hrpb h, HrpbUnits units, uint32_t *count, uint32_t *used, uint32_t *no_pairs)
 {
   const int32_t  lane = threadIdx.x % HRPB_LANES, nstrips = h.params.panel_rows / h.params.brick_rows;
   const uint32_t nblocks = h.blocked_row_ptr[h.npanels];
@@ -110,6 +131,10 @@ template <int HALVES, int WORDS> static __global__ void __launch_bounds__(HRPB_T
             strip_used[m] |= mask[m];
             nvalues += __popc(mask[m]);
           }
+          if (h.params.pairs) {
+            GatherRow(mask);
+            if (!ArePairs(mask)) *no_pairs = 1;
+          }
         }
         nvalues = __reduce_add_sync(HRPB_ALL_LANES, nvalues);
 #pragma unroll
@@ -119,7 +144,7 @@ template <int HALVES, int WORDS> static __global__ void __launch_bounds__(HRPB_T
           ncols += __popc(bits);
           if (lane == m && bits) atomicOr(used + (int64_t)block * WORDS + m, bits);
         }
-        if (lane == 0) count[(int64_t)block * (nstrips + 1) + u.strip] = (ncols + HRPB_BRICK_COLS - 1) / HRPB_BRICK_COLS << VALUE_BITS | nvalues;
+        if (lane == 0) count[(int64_t)block * (nstrips + 1) + u.strip] = (ncols + HRPB_BRICK_COLS - 1) / HRPB_BRICK_COLS << VALUE_BITS | HrpbStored(nvalues, h.params.pairs);
       }
     }
   }
@@ -200,7 +225,7 @@ static __device__ void StoreFrame(const HrpbParams *params, uint8_t *run, uint32
    Store the bricks of a strip of a block to brick. value is the number of its first value. mask[half] has all local
    columns of the lane's row. column is the warp's share of shared memory, a word for each brick
 */
-template <int HALVES, int WORDS> static __device__ __forceinline__ void StoreBricks(const uint32_t (&mask)[HALVES][WORDS], uint32_t *column, HrpbBrick *brick, uint32_t value)
+template <int HALVES, int WORDS> static __device__ __forceinline__ void StoreBricks(const uint32_t (&mask)[HALVES][WORDS], uint32_t *column, HrpbBrick *brick, uint32_t value, int pairs)
 {
   const int32_t lane  = threadIdx.x % HRPB_LANES;
   uint8_t      *byte  = (uint8_t *)column;
@@ -244,10 +269,10 @@ template <int HALVES, int WORDS> static __device__ __forceinline__ void StoreBri
       }
     }
 #pragma unroll
-    for (int half = 0; half < HALVES; half++) nvalues += __popc(pattern[half]);
+    for (int half = 0; half < HALVES; half++) nvalues += HrpbStored(__popc(pattern[half]), pairs);
     upto = HrpbWarpInclusiveSum(nvalues);
     if (lane < n) {
-      const uint32_t low = value + upto - nvalues, high = HALVES == 2 ? low + __popc(pattern[0]) : 0;
+      const uint32_t low = value + upto - nvalues, high = HALVES == 2 ? low + HrpbStored(__popc(pattern[0]), pairs) : 0;
 
       *(uint4 *)(brick + first + lane) = make_uint4(pattern[0], pattern[1], column[first + lane], low | high << 16);
     }
@@ -285,13 +310,9 @@ template <int HALVES, int WORDS> static __global__ void __launch_bounds__(HRPB_T
 #pragma unroll
         for (int half = 0; half < HALVES; half++) {
           SweepRows<WORDS>(rows.colidx, h.windows + window0, nwindows, rows.shift, &c.next[half], c.end[half], mask[half]);
-#pragma unroll
-          for (int m = 0; m < WORDS; m++) {
-            mask[half][m] |= __shfl_xor_sync(HRPB_ALL_LANES, mask[half][m], 1);
-            mask[half][m] |= __shfl_xor_sync(HRPB_ALL_LANES, mask[half][m], 2);
-          }
+          GatherRow(mask[half]);
         }
-        StoreBricks<HALVES, WORDS>(mask, column[threadIdx.x / HRPB_LANES], (HrpbBrick *)(run + HrpbOffsetBricks(nstrips)) + (before >> VALUE_BITS), before & value_mask);
+        StoreBricks<HALVES, WORDS>(mask, column[threadIdx.x / HRPB_LANES], (HrpbBrick *)(run + HrpbOffsetBricks(nstrips)) + (before >> VALUE_BITS), before & value_mask, h.params.pairs);
       }
     }
   }
@@ -301,7 +322,7 @@ template <int HALVES, int WORDS> static HrpbError CountBricks(const Workspace *w
 {
   const HrpbUnits units = HrpbMakeUnits(h);
 
-  HrpbCall(HrpbLaunch(CountStrips<HALVES, WORDS>, HrpbGrid(units.n, HRPB_WARPS), HRPB_THREADS, 0, stream, w->segments.rows, *h, units, w->count, w->used));
+  HrpbCall(HrpbLaunch(CountStrips<HALVES, WORDS>, HrpbGrid(units.n, HRPB_WARPS), HRPB_THREADS, 0, stream, w->segments.rows, *h, units, w->count, w->used, &w->totals->bricks.no_pairs));
   return HRPB_SUCCESS;
 }
 
@@ -490,6 +511,7 @@ static HrpbError BringTotals(const Workspace *w, Hrpb *h, HrpbStream stream)
   h->panel_blocks = (uint32_t *)brought;
   HrpbCall(HrpbBring(brought, h->blocked_row_ptr, bytes, stream));
   memcpy(&totals, brought + at, sizeof(totals));
+  if (totals.bricks.no_pairs) return HRPB_ERR_CSR;
   if (totals.bricks.pattern > UINT32_MAX || totals.bricks.values > UINT32_MAX) return HRPB_ERR_OVERFLOW;
   h->nwindows      = (int64_t)totals.windows.nwindows;
   h->nblocks       = (int32_t)totals.bricks.nblocks;
@@ -525,6 +547,8 @@ static HrpbError BuildChecked(const HrpbInput *input, const HrpbSurvey *survey, 
   const HrpbRows rows = HrpbMakeRows(nrows, rowptr, colidx, order, params->panel_rows, params->window_cols);
   HrpbError      err;
 
+  if (params->pairs && order) return HRPB_ERR_ORDER;
+  if (params->pairs && (nrows % 2 || ncols % 2)) return HRPB_ERR_CSR;
   memset(&w, 0, sizeof(w));
   w.segments = HrpbMakeSegments(&rows, ncols, input->heaviest);
   w.words    = params->block_cols <= 32 ? 1 : params->block_cols <= 64 ? 2 : params->block_cols <= 128 ? 4 : HRPB_MAX_BLOCK / 32;

@@ -25,7 +25,7 @@ typedef struct {
   uint32_t max_pattern, max_values;
   HrpbInt  next[HRPB_MAX_PANEL];      /* first entry of each row of the panel that is not yet found in a brick */
   uint64_t used[HRPB_MAX_BLOCK / 64]; /* columns of the block that are found in a brick */
-  uint32_t nvalues;                   /* values of the block so far */
+  uint32_t nentries;                  /* entries of the block so far */
 } Checker;
 
 static HrpbError Fail(const Checker *, const char *, ...) __attribute__((format(printf, 2, 3)));
@@ -176,11 +176,15 @@ static HrpbError CheckEntries(Checker *c, const HrpbBlock *block, const HrpbBric
     row = HrpbPanelRow(h, c->panel, i);
     Expect(c->next[i] < c->rowptr[row + 1], "the matrix has no entry at row %ld, column %ld", (long)row, (long)column);
     Expect(c->colidx[c->next[i]] == column, "row %ld has an entry at column %ld where the matrix has %lld", (long)row, (long)column, (long long)c->colidx[c->next[i]]);
-    Expect(c->nvalues < block->header->nvalues, "the bricks have more bits than the block has values, %lu", (unsigned long)block->header->nvalues);
-    /* compares bytes, so that NaN equals itself and zeros differ by their sign */
-    if (c->values) Expect(!memcmp(c->values + (size_t)h->value_ptr[c->block] * HRPB_VALUE_UNIT + c->nvalues, c->csr_values + c->next[i], sizeof(HrpbScalar)), "the value at row %ld, column %ld differs", (long)row, (long)column);
+    Expect(HrpbPlaceOfValue(brick, (uint32_t)bit, h->params.pairs) < block->header->nvalues, "the bricks have more bits than the block has values, %lu", (unsigned long)block->header->nvalues);
+    if (c->values) {
+      const HrpbScalar value = HrpbValueOf(brick, (uint32_t)bit, h->params.pairs, c->values + (size_t)h->value_ptr[c->block] * HRPB_VALUE_UNIT);
+
+      /* compares bytes, so that NaN equals itself and zeros differ by their sign */
+      Expect(!memcmp(&value, c->csr_values + c->next[i], sizeof(value)), "the value at row %ld, column %ld differs", (long)row, (long)column);
+    }
     c->next[i]++;
-    c->nvalues++;
+    c->nentries++;
   }
   return HRPB_SUCCESS;
 }
@@ -189,12 +193,13 @@ static HrpbError CheckBricks(Checker *c, const HrpbBlock *block)
 {
   const int32_t  nstrips = c->h->params.panel_rows / c->h->params.brick_rows;
   const uint32_t tw      = (uint32_t)c->h->params.window_cols;
+  const int32_t  pairs   = c->h->params.pairs;
 
   ExpectEqual("start of the first strip", block->strip_start[0], 0);
   for (int32_t strip = 0; strip < nstrips; strip++) Expect(block->strip_start[strip] <= block->strip_start[strip + 1], "strip %ld ends before it starts", (long)strip);
   ExpectEqual("end of the last strip", block->strip_start[nstrips], block->header->nbricks);
 
-  c->nvalues = 0;
+  c->nentries = 0;
   memset(c->used, 0, sizeof(c->used));
   for (int32_t strip = 0; strip < nstrips; strip++) {
     int32_t last = -1;
@@ -205,14 +210,14 @@ static HrpbError CheckBricks(Checker *c, const HrpbBlock *block)
 
       Expect(HrpbBrickPattern(brick), "the pattern is empty");
       Expect(tall || !brick->pattern[1], "a brick of 8 rows has a pattern of a second half");
-      ExpectEqual("first value", brick->value[0], c->nvalues);
-      ExpectEqual("first value of the second half", brick->value[1], tall ? c->nvalues + (uint32_t)__builtin_popcount(brick->pattern[0]) : 0);
+      ExpectEqual("first value", brick->value[0], HrpbStored(c->nentries, pairs));
+      ExpectEqual("first value of the second half", brick->value[1], tall ? HrpbStored(c->nentries + (uint32_t)__builtin_popcount(brick->pattern[0]), pairs) : 0);
       Call(CheckSlots(c, block, brick, c->brick + 1 == block->strip_start[strip + 1], &last));
       Call(CheckEntries(c, block, brick, strip));
     }
   }
   c->brick = -1;
-  ExpectEqual("number of values", block->header->nvalues, c->nvalues);
+  ExpectEqual("number of values", block->header->nvalues, HrpbStored(c->nentries, pairs));
   for (uint32_t i = 0; i < block->header->nwindows; i++) {
     const uint32_t first = i * tw; /* tw divides 64: a window lies in one word */
 
@@ -231,7 +236,7 @@ static HrpbError CheckPadding(const Checker *c, const HrpbBlock *block)
 
   for (; byte < end; byte++) Expect(*byte == 0, "a padding byte of the pattern run is not zero");
   if (!c->values) return HRPB_SUCCESS;
-  for (size_t v = (size_t)h->value_ptr[c->block] * HRPB_VALUE_UNIT + c->nvalues; v < (size_t)h->value_ptr[c->block + 1] * HRPB_VALUE_UNIT; v++) Expect(!memcmp(c->values + v, &zero, sizeof(zero)), "a padding value is not zero");
+  for (size_t v = (size_t)h->value_ptr[c->block] * HRPB_VALUE_UNIT + block->header->nvalues; v < (size_t)h->value_ptr[c->block + 1] * HRPB_VALUE_UNIT; v++) Expect(!memcmp(c->values + v, &zero, sizeof(zero)), "a padding value is not zero");
   return HRPB_SUCCESS;
 }
 
@@ -263,7 +268,7 @@ static HrpbError CheckPiece(Checker *c, uint32_t nwindows)
   if (!c->pieces.windows) c->pieces.width = nwindows;
   ExpectEqual("number of windows", nwindows, c->pieces.width < left ? c->pieces.width : left);
   c->pieces.windows += nwindows;
-  c->pieces.values += c->nvalues;
+  c->pieces.values += c->nentries;
   if (c->pieces.windows < whole) return HRPB_SUCCESS;
   ExpectEqual("number of windows of a block, or of a piece of it", c->pieces.width, HrpbBlockWindows(whole, c->pieces.values, c->most_values));
   c->pieces.windows = c->pieces.values = 0;
@@ -305,6 +310,7 @@ static HrpbError Check(Checker *c, int64_t nrows, int64_t ncols)
   err = HrpbCheckCsr(nrows, ncols, c->rowptr, c->colidx);
   Expect(!err, "%s", HrpbErrorString(err));
   Call(CheckExtents(c, nrows, ncols));
+  if (h->params.pairs) Expect(!h->order && !HrpbCheckPairs(nrows, ncols, c->rowptr, c->colidx), "there are pairs, and an order, or entries that are none");
   if (h->order) {
     err = HrpbCheckOrder(nrows, h->order);
     if (err) (void)Fail(c, "%s", HrpbErrorString(err));

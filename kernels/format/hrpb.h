@@ -34,6 +34,10 @@
      values   nvalues scalars, brick after brick, row-major inside a brick (ascending bits), then zeros up to a multiple
               of HRPB_VALUE_UNIT scalars
 
+   A complex matrix is a real one of 2 x 2 blocks a -b, b a: see real/real.h. Such a matrix may have each block's values
+   stored once, as pairs a b (HrpbParams.pairs). Everything else is as without: the same bricks with the same bits, in
+   the same blocks. A half of a brick has whole blocks, whose pairs are in the order of their first bits.
+
    So the values of a row are in ascending column order, as in CSR. A refresh of the values walks through both in step
    and needs no map. A product that adds in the order of storage adds in the order of CSR.
 
@@ -80,8 +84,8 @@ enum {
 typedef enum {
   HRPB_SUCCESS = 0,
   HRPB_ERR_PARAMETER, /* a number of HrpbParams is not allowed, or panel_rows*block_cols > HRPB_MAX_SLOTS */
-  HRPB_ERR_CSR,       /* negative size, bad row pointers, column out of range, unsorted or double columns */
-  HRPB_ERR_ORDER,     /* order is not a permutation of the rows */
+  HRPB_ERR_CSR,       /* negative size, bad row pointers, column out of range, unsorted or double columns, no pairs */
+  HRPB_ERR_ORDER,     /* order is not a permutation of the rows, or there is one and pairs */
   HRPB_ERR_OVERFLOW,  /* an offset or count does not fit the layout's 32 bits; nothing is left allocated */
   HRPB_ERR_MEMORY,    /* malloc() failed; nothing is left allocated */
   HRPB_ERR_CORRUPT,   /* of the checker: these are not the bricks of this CSR */
@@ -111,6 +115,7 @@ typedef struct {
   int32_t panel_rows;  /* TM: a multiple of BM, at most HRPB_MAX_PANEL */
   int32_t block_cols;  /* TK: a multiple of 4 and of TW, at most HRPB_MAX_BLOCK */
   int32_t window_cols; /* TW: 1, 2, 4, 8 or 16 */
+  int32_t pairs;       /* 1: the matrix is of 2 x 2 blocks a -b, b a, each stored as a b. TW > 1, and no order. Otherwise 0 */
 } HrpbParams;
 
 typedef struct {
@@ -156,6 +161,40 @@ HRPB_INLINE size_t HrpbBlockBytes(const HrpbParams *p, uint32_t nbricks) /* byte
   return HrpbOffsetBricks(p->panel_rows / p->brick_rows) + sizeof(HrpbBrick) * nbricks;
 }
 
+/*
+   Where the value of a bit of a half is among those of the half: numbers are counted before the bit. With pairs they are
+   those of the first bits of blocks, before that of the bit's own block, and each stands for two.
+
+   HrpbPairFirst()   the first bit of the block that a bit belongs to
+   HrpbPairPart()    which of the two numbers it has
+   HrpbPairMinus()   whether with the other sign
+   HrpbCounted()     a mask of the bits to count
+   HrpbStored()      scalars that are stored for so many bits
+*/
+enum {
+  HRPB_PAIR_FIRSTS = 0x05050505 /* the first bits of all blocks of a half */
+};
+HRPB_INLINE uint32_t HrpbPairFirst(uint32_t bit)
+{
+  return bit & ~5u;
+}
+HRPB_INLINE uint32_t HrpbPairPart(uint32_t bit)
+{
+  return (bit ^ bit >> 2) & 1;
+}
+HRPB_INLINE int HrpbPairMinus(uint32_t bit)
+{
+  return (bit & 5) == 1;
+}
+HRPB_INLINE uint32_t HrpbCounted(uint32_t bit, int pairs)
+{
+  return pairs ? HRPB_PAIR_FIRSTS & ((1u << HrpbPairFirst(bit)) - 1) : (1u << bit) - 1;
+}
+HRPB_INLINE uint32_t HrpbStored(uint32_t bits, int pairs)
+{
+  return pairs ? bits / 2 : bits;
+}
+
 /* Whether rows of B are shared, and so staged for a block. Panels of one strip with windows of one column share none */
 HRPB_INLINE int HrpbSharesRows(const HrpbParams *p)
 {
@@ -195,6 +234,7 @@ size_t HrpbValueCount(const Hrpb *h);
    rowptr  [nrows + 1], rowptr[0] may be any nonnegative number
    colidx  indexed by rowptr, sorted and without duplicates in each row, 0 <= column < ncols
    order   [nrows] permutation that says which rows form a panel, or NULL; it is copied
+   params  with pairs the CSR must have the entries of whole blocks: HRPB_ERR_CSR. Values are not looked at
    h       is filled on success and zeroed on any error; HrpbDestroy() releases it
 
    nrows and ncols have 64 bits, so that a size beyond the layout can be refused: HRPB_ERR_OVERFLOW.
@@ -207,7 +247,7 @@ void      HrpbDestroy(Hrpb *h);
 
 /*
    Copy the values of the CSR that h was built from into the order of the bricks. values has HrpbValueCount(h) scalars;
-   its padding is zeroed
+   its padding is zeroed. Pairs are the first columns of blocks
 */
 void HrpbPackValuesHost(const Hrpb *h, const HrpbInt *rowptr, const HrpbScalar *csr_values, HrpbScalar *values);
 

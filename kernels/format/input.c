@@ -9,6 +9,7 @@ bool HrpbParamsAreValid(const HrpbParams *params)
   if (bm != 8 && bm != 16) return false;
   if (tm < bm || tm > HRPB_MAX_PANEL || tm % bm != 0) return false;
   if (tw < 1 || tw > HRPB_MAX_WINDOW || (tw & (tw - 1)) != 0 || tk % tw != 0) return false;
+  if (params->pairs && (params->pairs != 1 || tw == 1)) return false;
   if (tk < HRPB_BRICK_COLS || tk > HRPB_MAX_BLOCK || tk % HRPB_BRICK_COLS != 0) return false;
   return tm * tk <= HRPB_MAX_SLOTS;
 }
@@ -28,6 +29,21 @@ HrpbError HrpbCheckCsr(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, cons
     for (HrpbInt k = rowptr[i]; k < rowptr[i + 1]; k++) {
       if (colidx[k] <= last || colidx[k] >= ncols) return HRPB_ERR_CSR;
       last = colidx[k];
+    }
+  }
+  return HRPB_SUCCESS;
+}
+
+HrpbError HrpbCheckPairs(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx)
+{
+  if (nrows % 2 || ncols % 2) return HRPB_ERR_CSR;
+  for (int64_t i = 0; i < nrows; i += 2) {
+    const HrpbInt length = rowptr[i + 1] - rowptr[i];
+
+    if (length % 2 || rowptr[i + 2] - rowptr[i + 1] != length) return HRPB_ERR_CSR;
+    for (HrpbInt k = rowptr[i]; k < rowptr[i + 1]; k += 2) {
+      if (colidx[k] % 2 || colidx[k + 1] != colidx[k] + 1) return HRPB_ERR_CSR;
+      if (colidx[k + length] != colidx[k] || colidx[k + length + 1] != colidx[k + 1]) return HRPB_ERR_CSR;
     }
   }
   return HRPB_SUCCESS;

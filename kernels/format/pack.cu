@@ -29,7 +29,8 @@ template <int HALVES, typename What> static __global__ void __launch_bounds__(HR
 {
   typedef typename What::Type Type;
   const int32_t  lane = threadIdx.x % HRPB_LANES, shift = lane & ~3, nstrips = h.params.panel_rows / h.params.brick_rows;
-  const uint32_t below = (1u << lane) - 1;
+  const uint32_t below = (1u << lane) - 1, counted = HrpbCounted(lane, h.params.pairs);
+  const uint32_t part = h.params.pairs ? HrpbPairPart(lane) : 0, packs = h.params.pairs ? 0x55555555 : ~0u;
 
   for (int64_t unit = (int64_t)blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES; unit < units.n; unit += (int64_t)gridDim.x * HRPB_WARPS) {
     const HrpbUnit u = HrpbGetUnit(&h, &units, (uint32_t)unit);
@@ -102,15 +103,15 @@ template <int HALVES, typename What> static __global__ void __launch_bounds__(HR
             for (int half = 0; half < HALVES; half++) {
               const uint32_t b = __shfl_sync(HRPB_ALL_LANES, bits[half], i + j), row = b >> shift & 15;
 
-              set[j][half]   = b >> lane & 1;
-              place[j][half] = first + __popc(b & below);
+              set[j][half]   = b & packs & 1u << lane;
+              place[j][half] = first + (__popc(b & counted) << h.params.pairs) + part;
               if (set[j][half]) {
                 const int64_t k = c.next[half] + __popc(row & (below >> shift));
 
                 x[j][half] = what(entry ? (int64_t)entry[k] : k);
               }
               c.next[half] += __popc(row);
-              first += __popc(b);
+              first += HrpbStored(__popc(b), h.params.pairs);
             }
           }
 #pragma unroll

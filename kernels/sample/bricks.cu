@@ -281,7 +281,7 @@ static bool Takes(const SpmmFacts *facts, const HrpbParams *params, const SpmmOp
 {
   StagedArgs<HrpbScalar> b;
 
-  if (o->X.layout != SPMM_COLUMN_MAJOR || !IsStagedFormat(params)) return false;
+  if (o->X.layout != SPMM_COLUMN_MAJOR || !IsStagedFormat(params) || params->pairs) return false;
   GetStage(params->brick_rows, facts->max_pattern, o->update == SPMM_SCALE ? facts->max_values : 0, TILE_COLS, &b);
   return TwoStagesFit(device, b.stage_bytes);
 }

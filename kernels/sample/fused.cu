@@ -444,7 +444,7 @@ static bool Takes(const SpmmFacts *facts, const HrpbParams *params, const SpmmOp
 {
   StagedArgs<HrpbScalar> a;
 
-  if (params->brick_rows != FUSED_ROWS || !IsStagedFormat(params) || o->K > (int)TILE_COLS * FUSED_TILES || o->N > (int)TILE_COLS * FUSED_TILES) return false;
+  if (params->brick_rows != FUSED_ROWS || !IsStagedFormat(params) || params->pairs || o->K > (int)TILE_COLS * FUSED_TILES || o->N > (int)TILE_COLS * FUSED_TILES) return false;
   GetFusedStage(facts->max_pattern, facts->max_values, o, &a);
   return TwoStagesFit(device, a.stage_bytes);
 }

@@ -243,7 +243,21 @@ static PetscBool AIJTCUHasTooFewEntries(const AIJTCUQuestion *q)
 static PetscBool AIJTCUFormatsEqual(const HrpbParams *a, const HrpbParams *b)
 {
   return (PetscBool)(a->brick_rows == b->brick_rows && a->panel_rows == b->panel_rows && a->block_cols == b->block_cols &&
-                     a->window_cols == b->window_cols);
+                     a->window_cols == b->window_cols && a->pairs == b->pairs);
+}
+
+/*
+   A format with the values stored as they are in bricks of complex scalars: as pairs, where a kernel of products takes
+   these. A reordering may part the rows of a complex number
+*/
+static HrpbParams AIJTCUFormatStored(const AIJTCUQuestion *q, PetscBool reordered, HrpbParams format)
+{
+  const SpmmOperands plain = SpmmPlain(1, NULL, 0, NULL, 0);
+  const SpmmFacts    facts = q->f->matrix; /* without the sizes of blocks: the answer is the same when there are bricks */
+
+  format.pairs = AIJTCU_PARTS > 1 && !reordered && format.window_cols > 1;
+  if (format.pairs && !SpmmChooseKernel(SPMM_OP_PRODUCT, SPMM_BRICKS, !q->f->on_device, &facts, &format, &plain, q->device->device)) format.pairs = 0;
+  return format;
 }
 
 /* The format that is set. If none is: that of bricks on the host, which are a reference */
@@ -346,7 +360,9 @@ PetscInt AIJTCUVariants(const AIJTCUAsk *model, const AIJTCUOptions *o, const AI
   if (!f->matrix.survey.strip_cols16 || (model->path == MAT_AIJTCU_PATH_CSR && !csr)) return 0;
   if (model->path == MAT_AIJTCU_PATH_CSR) AIJTCUAddVariant(&none, variant, &n);
   for (size_t k = 0; k < (tuned ? 1 : PETSC_STATIC_ARRAY_LENGTH(formats)); k++) {
-    if (!k || formats[k].window_cols == 1 || SpmmColumnsRun(&f->matrix.survey)) AIJTCUAddVariant(&formats[k], variant, &n);
+    const HrpbParams format = AIJTCUFormatStored(&q, PETSC_FALSE, formats[k]);
+
+    if (!k || format.window_cols == 1 || SpmmColumnsRun(&f->matrix.survey)) AIJTCUAddVariant(&format, variant, &n);
   }
   if (csr) AIJTCUAddVariant(&none, variant, &n);
   for (PetscInt k = 0; k < n; k++) {
@@ -744,6 +760,7 @@ static void AIJTCUDecideBricks(const AIJTCUQuestion *q, AIJTCUDecision *d)
   else if (tuned) d->format = *tuned;
   else if (!d->reordered && AIJTCULacksSurvey(q, d)) return;
   else d->format = d->reordered ? SpmmBrickFormatReordered(&facts) : AIJTCUSuitableFormat(q, &facts);
+  d->format = AIJTCUFormatStored(q, d->reordered, d->format);
   facts     = AIJTCUFactsOfBricks(f, d);
   d->there  = AIJTCUHasBricks(f, d);
   d->kernel = AIJTCUKernelAsked(q, q->op, SPMM_BRICKS, &facts, &d->format);

@@ -170,6 +170,21 @@ static void Free(Matrix *m)
   CallCuda(cudaFree(m->dvalues));
 }
 
+/* The pattern of the real matrix of a complex one: each entry becomes a block of 2 x 2 */
+static Matrix Doubled(const Matrix *m)
+{
+  Matrix d = Begin(m->name, 2 * m->ncols, 2 * m->nrows, m->base);
+
+  for (int64_t i = 0; i < 2 * m->nrows; i++) {
+    for (HrpbInt k = m->rowptr[i / 2]; k < m->rowptr[i / 2 + 1]; k++) {
+      Add(&d, 2 * (int64_t)m->colidx[k]);
+      Add(&d, 2 * (int64_t)m->colidx[k] + 1);
+    }
+    EndRow(&d);
+  }
+  return End(d);
+}
+
 static Matrix RandomMatrix(const char *name, int64_t nrows, int64_t ncols, int64_t most, int64_t base)
 {
   Matrix m = Begin(name, ncols, nrows, base);
@@ -293,7 +308,7 @@ static Matrix FarColumns(int64_t nrows, int64_t ncols)
 
 static void Describe(char where[256], const Matrix *m, const HrpbParams *p, const char *order)
 {
-  snprintf(where, 256, "%s (%lld x %lld), bricks of %d rows, panels of %d, blocks of %d, windows of %d, %s order", m->name, (long long)m->nrows, (long long)m->ncols, p->brick_rows, p->panel_rows, p->block_cols, p->window_cols, order);
+  snprintf(where, 256, "%s (%lld x %lld), bricks of %d rows, panels of %d, blocks of %d, windows of %d%s, %s order", m->name, (long long)m->nrows, (long long)m->ncols, p->brick_rows, p->panel_rows, p->block_cols, p->window_cols, p->pairs ? ", pairs" : "", order);
 }
 
 /* Compare an array of the device with one of the host */
@@ -334,6 +349,7 @@ static void CompareFormats(const char *where, const Hrpb *a, const Hrpb *b)
   Number(params.panel_rows);
   Number(params.block_cols);
   Number(params.window_cols);
+  Number(params.pairs);
   Number(nrows);
   Number(ncols);
   Number(nnz);
@@ -475,7 +491,7 @@ static void TestSurvey(const Matrix *m)
 }
 
 /* Test every step-th choice of parameters, from the skip-th on */
-static void SweepParams(const Matrix *m, const char *order_name, const int32_t *order, int64_t step, int64_t skip)
+static void SweepParams(const Matrix *m, const char *order_name, const int32_t *order, int64_t step, int64_t skip, int32_t pairs = 0)
 {
   const int32_t panels[] = {0, 32, 64, 128, 136, 1024}, blocks[] = {4, 16, 32, 64, 256};
   int32_t      *dorder = order ? (int32_t *)ToDevice(order, sizeof(*order) * (size_t)m->nrows) : NULL;
@@ -485,9 +501,9 @@ static void SweepParams(const Matrix *m, const char *order_name, const int32_t *
     for (int32_t panel : panels) {
       for (int32_t block : blocks) {
         for (int32_t window = 1; window <= 16; window *= 2) {
-          const HrpbParams p = {bm, panel ? panel : bm, block, window};
+          const HrpbParams p = {bm, panel ? panel : bm, block, window, pairs};
 
-          if (p.panel_rows % bm || block % window || p.panel_rows * block > HRPB_MAX_SLOTS) continue;
+          if (p.panel_rows % bm || block % window || p.panel_rows * block > HRPB_MAX_SLOTS || (pairs && window == 1)) continue;
           if (choice++ % step == skip % step) TestBuild(m, &p, order_name, order, dorder);
         }
       }
@@ -513,6 +529,12 @@ static void TestMatrix(Matrix m, int64_t step)
   }
   SweepParams(&m, "shuffled", order, 3 * step, skip++);
   TestSurvey(&m);
+  {
+    Matrix d = Doubled(&m);
+
+    SweepParams(&d, "natural", NULL, 2 * step, skip++, 1);
+    Free(&d);
+  }
   free(order);
   Free(&m);
 }
@@ -540,7 +562,7 @@ static void TestRefused(const char *what, HrpbError expected, int64_t nrows, int
   memset(&h, 0xff, sizeof(h));
   CompareNumber("error of HrpbBuildDevice()", what, expected, HrpbBuildDevice(nrows, ncols, drowptr, dcolidx, dorder, &p, 0, &h));
   Report(IsZero(&h), "%s is not zeroed: %s", "h", what);
-  if (expected != HRPB_ERR_ORDER && expected != HRPB_ERR_PARAMETER) {
+  if (expected != HRPB_ERR_ORDER && expected != HRPB_ERR_PARAMETER && !p.pairs) {
     CompareNumber("error of HrpbSurveyDevice()", what, expected, HrpbSurveyDevice(nrows, ncols, drowptr, dcolidx, 0, &s));
     Report(s.nnz == 0 && s.strip_cols8 == 0 && s.strip_cols16 == 0 && s.staged_rows == 0 && s.most_staged_rows == 0 && s.needed_rows == 0, "%s is not zeroed: %s", "s", what);
   }
@@ -552,7 +574,9 @@ static void TestRefused(const char *what, HrpbError expected, int64_t nrows, int
 static void TestRefusals(void)
 {
   const HrpbParams p        = {8, 64, 32, 8};
-  const HrpbParams bad[]    = {{7, 64, 32, 8}, {8, 60, 32, 8}, {16, 8, 32, 8}, {8, 1032, 4, 1}, {8, 64, 30, 2}, {8, 64, 260, 4}, {8, 64, 32, 3}, {8, 64, 32, 32}, {8, 64, 4, 8}, {8, 1024, 128, 8}};
+  const HrpbParams bad[]    = {{7, 64, 32, 8}, {8, 60, 32, 8}, {16, 8, 32, 8}, {8, 1032, 4, 1}, {8, 64, 30, 2}, {8, 64, 260, 4}, {8, 64, 32, 3}, {8, 64, 32, 32}, {8, 64, 4, 8}, {8, 1024, 128, 8}, {8, 64, 32, 1, 1}, {8, 64, 32, 8, 2}, {8, 64, 32, 8, -1}};
+  const HrpbParams pairs    = {8, 64, 32, 8, 1};
+  const HrpbInt    pair_ptr[] = {0, 2, 4, 4}, pair[] = {2, 3, 2, 3, 0, 0, 0, 0}, askew[] = {3, 4, 3, 4, 0, 0, 0, 0}, apart[] = {2, 3, 4, 5, 0, 0, 0, 0}, half_ptr[] = {0, 2, 3, 3};
   const HrpbInt    rowptr[] = {0, 2, 5, 8}, colidx[] = {1, 4, 0, 3, 9, 2, 5, 6};
   const HrpbInt    negative_ptr[] = {-1, 2, 5, 8}, falling_ptr[] = {0, 5, 2, 8};
   const HrpbInt    unsorted[] = {1, 4, 3, 0, 9, 2, 5, 6}, unsorted_last[] = {1, 4, 0, 3, 9, 2, 6, 5}, duplicate[] = {4, 4, 0, 3, 9, 2, 5, 6};
@@ -571,6 +595,12 @@ static void TestRefusals(void)
   TestRefused("a row twice in the order", HRPB_ERR_ORDER, 3, 10, rowptr, colidx, order_twice, p);
   TestRefused("a row too large in the order", HRPB_ERR_ORDER, 3, 10, rowptr, colidx, order_large, p);
   TestRefused("a negative row in the order", HRPB_ERR_ORDER, 3, 10, rowptr, colidx, order_negative, p);
+  TestRefused("pairs and an order", HRPB_ERR_ORDER, 2, 10, pair_ptr, pair, order_large, pairs);
+  TestRefused("pairs of an odd number of rows", HRPB_ERR_CSR, 3, 10, pair_ptr, pair, NULL, pairs);
+  TestRefused("pairs of an odd number of columns", HRPB_ERR_CSR, 2, 9, pair_ptr, pair, NULL, pairs);
+  TestRefused("pairs that begin with an odd column", HRPB_ERR_CSR, 2, 10, pair_ptr, askew, NULL, pairs);
+  TestRefused("rows that are no pairs", HRPB_ERR_CSR, 2, 10, pair_ptr, apart, NULL, pairs);
+  TestRefused("half of a pair", HRPB_ERR_CSR, 2, 10, half_ptr, pair, NULL, pairs);
   TestRefused("a negative size", HRPB_ERR_CSR, -1, 10, rowptr, colidx, NULL, p);
   TestRefused("too many rows", HRPB_ERR_OVERFLOW, (int64_t)1 << 31, 10, rowptr, colidx, NULL, p);
   TestRefused("too many columns", HRPB_ERR_OVERFLOW, 3, (int64_t)1 << 31, rowptr, colidx, NULL, p);

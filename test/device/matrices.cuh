@@ -59,6 +59,25 @@ static inline Matrix Scattered(int64_t n, int64_t degree)
   return FromEntries("uniform", n, n, entries);
 }
 
+/* The real matrix of a complex one, whose real parts are A: an entry a + bi becomes the block a -b, b a */
+static inline Matrix Doubled(const Matrix &A)
+{
+  Matrix                  D = {A.name, 2 * A.nrows, 2 * A.ncols, {0}, {}, {}};
+  std::vector<HrpbScalar> b;
+
+  for (size_t k = 0; k < A.values.size(); k++) b.push_back(Uniform());
+  for (int64_t i = 0; i < D.nrows; i++) {
+    for (HrpbInt k = A.rowptr[i / 2]; k < A.rowptr[i / 2 + 1]; k++) {
+      for (HrpbInt c = 0; c < 2; c++) {
+        D.colidx.push_back(2 * A.colidx[k] + c);
+        D.values.push_back(i % 2 == c ? A.values[k] : c ? -b[k] : b[k]);
+      }
+    }
+    D.rowptr.push_back((HrpbInt)D.colidx.size());
+  }
+  return D;
+}
+
 static inline bool Diagonals(int64_t i, int64_t j, const Matrix *) { return llabs(i - j) <= 13; }
 
 /*

@@ -4,6 +4,7 @@
      test-multiply            all tests
      test-multiply -small     few and small ones, to run under compute-sanitizer
      test-multiply -gathered  of these the bricks that are gathered, in which racecheck finds no hazards that are none
+     test-multiply -pairs     of these the bricks of complex numbers that are stored as pairs
      test-multiply -parts     products alone whose panels are cut into many parts
      test-multiply -slices    large products alone that are made in slices of columns
      test-multiply -accuracy  errors relative to |A||B| beside those of cuSPARSE
@@ -11,7 +12,7 @@
 #include "bricks/parts.cuh"
 #include "matrices.cuh"
 
-static bool gathered_only;
+static bool gathered_only, pairs_only;
 
 static HrpbScalar *BuildOnDevice(const Matrix *A, const HrpbParams *params, const int32_t *order, Hrpb *h)
 {
@@ -78,7 +79,7 @@ template <typename F> static void WithBricks(const Matrix *A, const HrpbParams &
     const auto multiply = [&](int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc) { Multiply(&h, values, precision, N, B, ldb, C, ldc); };
     char       kernel[64];
 
-    snprintf(kernel, sizeof(kernel), "format %d %d %d %d, precision %d", params.brick_rows, params.panel_rows, params.block_cols, params.window_cols, precision);
+    snprintf(kernel, sizeof(kernel), "format %d %d %d %d%s, precision %d", params.brick_rows, params.panel_rows, params.block_cols, params.window_cols, params.pairs ? " pairs" : "", precision);
     test(kernel, precision, multiply);
   }
   HrpbDestroyDevice(&h, NULL);
@@ -91,15 +92,29 @@ template <typename F> static void WithKernels(const Matrix *A, F test)
   for (const HrpbParams &params : {HrpbStagedParams(), HrpbShortParams(), HrpbRowsParams(), HrpbGatherParams()}) WithBricks(A, params, NULL, test);
 }
 
-static void TestFormats(const Matrix *A, const int32_t *order)
+/* Whether there is a kernel for a format */
+static bool IsTaken(const HrpbParams &params)
+{
+  const SpmmFacts    facts = {};
+  const SpmmOperands plain = SpmmPlain(8, NULL, 0, NULL, 0);
+  const SpmmDevice  *device;
+
+  Check(SpmmGetDevice(&device));
+  return SpmmChooseKernel(SPMM_OP_PRODUCT, SPMM_BRICKS, false, &facts, &params, &plain, device);
+}
+
+/* pairs: A is of blocks a -b, b a */
+static void TestFormats(const Matrix *A, const int32_t *order, bool pairs = false)
 {
   enum {
     MANY_ENTRIES = 100000 /* matrices with more are multiplied with fewer columns where a run shall be small */
   };
   static const HrpbParams formats[] = {{16, 128, 64, 8}, {16, 128, 128, 8}, {8, 64, 64, 8}, {8, 64, 128, 8}, {8, 64, 32, 2}, {16, 32, 16, 16}, {16, 128, 64, 4}, {8, 8, 256, 1}, {16, 16, 64, 1}, {8, 64, 32, 1}, {8, 24, 8, 4}, {16, 256, 64, 8}, {8, 128, 32, 16}, {16, 128, 64, 1}, {8, 64, 64, 1}, {16, 64, 32, 1}};
 
-  for (const HrpbParams &params : formats) {
-    if (gathered_only && params.window_cols > 1) continue;
+  for (HrpbParams params : formats) {
+    if (pairs ? params.window_cols == 1 : gathered_only && params.window_cols > 1) continue;
+    params.pairs = pairs;
+    if (pairs && !IsTaken(params)) continue;
     WithBricks(A, params, order, [&](const char *kernel, HrpbPrecision precision, const auto &multiply) {
       const double bound = Bound(precision);
       const bool   tf32  = precision != HRPB_FP64;
@@ -117,6 +132,41 @@ static void TestFormats(const Matrix *A, const int32_t *order)
       TestProduct(A, kernel, multiply, 7, 0, 0, 5, bound, tf32);
     });
   }
+}
+
+/* Pairs take half of the values, and give the bits of all values */
+static void TestPairs(const Matrix *A)
+{
+  const int64_t           most = 137;
+  std::vector<HrpbScalar> B((size_t)(A->ncols * most)), C[2];
+  HrpbScalar             *dB, *dC;
+  int64_t                 values[2];
+
+  for (HrpbScalar &b : B) b = Random() % 200 ? Uniform() : Random() % 2 ? (HrpbScalar)INFINITY : (HrpbScalar)NAN;
+  dB = Upload(B);
+  Check(cudaMalloc(&dC, sizeof(HrpbScalar) * (size_t)(A->nrows * most + 1)));
+  for (HrpbParams params : {HrpbStagedParams(), HrpbShortParams(), HrpbParams{8, 64, HRPB_SHORT_COLS, 8}}) {
+    for (int64_t N : {1, 8, 24, 33, 64, 137}) {
+      for (params.pairs = 0; params.pairs < 2; params.pairs++) {
+        WithBricks(A, params, NULL, [&](const char *, HrpbPrecision precision, const auto &multiply) {
+          if (precision == HRPB_TF32) return;
+          multiply(N, dB, A->ncols, dC, A->nrows);
+          C[params.pairs] = Download(dC, A->nrows * N);
+        });
+        {
+          Hrpb h;
+
+          cudaFree(BuildOnDevice(A, &params, NULL, &h));
+          values[params.pairs] = h.value_count - HRPB_VALUE_UNIT * (int64_t)h.nblocks;
+          HrpbDestroyDevice(&h, NULL);
+        }
+      }
+      Report(SameBits(C[0].data(), C[1].data(), C[0].size()), "pairs give other bits", A->name);
+      Report(2 * values[1] <= values[0] + HRPB_VALUE_UNIT * (int64_t)A->nrows, "pairs are not half of the values", A->name);
+    }
+  }
+  cudaFree(dB);
+  cudaFree(dC);
 }
 
 /* Tiles of columns whose number is not that of thread blocks, nor a part of it */
@@ -580,7 +630,8 @@ int main(int argc, char **argv)
   std::vector<Matrix> matrices;
 
   gathered_only = argc > 1 && !strcmp(argv[1], "-gathered");
-  small_run     = gathered_only || (argc > 1 && !strcmp(argv[1], "-small"));
+  pairs_only    = argc > 1 && !strcmp(argv[1], "-pairs");
+  small_run     = gathered_only || pairs_only || (argc > 1 && !strcmp(argv[1], "-small"));
   if (argc > 1 && !strcmp(argv[1], "-accuracy")) {
     Accuracy(new Matrix(Make("stencil", 1260, 1260, Stencil)), false);
     Accuracy(new Matrix(Make("dense", 300, 3000, Dense)), false);
@@ -614,7 +665,20 @@ int main(int argc, char **argv)
   matrices.push_back(Make("empty panels", 700, 200, Gaps));
   matrices.push_back(Make("no entries", 30, 30, Nothing));
   matrices.push_back(Make("uneven panels", 900, 4400, Uneven));
-  for (const Matrix &A : matrices) TestFormats(&A, NULL);
+  for (const Matrix &A : matrices) {
+    if (!pairs_only) TestFormats(&A, NULL);
+  }
+  for (const Matrix &A : matrices) {
+    const Matrix doubled = Doubled(A);
+
+    if (gathered_only || A.values.size() > 300000) continue;
+    TestFormats(&doubled, NULL, true);
+    TestPairs(&doubled);
+  }
+  if (pairs_only) {
+    printf("multiply: %d passed, %d failed\n", npassed, nfailed);
+    return nfailed ? 1 : 0;
+  }
   TestSchedule(&matrices.back(), HrpbStagedParams(), true, false);
   TestSchedule(&matrices[0], HrpbStagedParams(), false, false);
   {

@@ -244,6 +244,14 @@ static inline int __double2hiint(double x)
 {
   return (int)(EmulatedBits<uint64_t>(x) >> 32);
 }
+static inline int __double2loint(double x)
+{
+  return (int)EmulatedBits<uint64_t>(x);
+}
+static inline double __hiloint2double(int high, int low)
+{
+  return EmulatedBits<double>((uint64_t)(uint32_t)high << 32 | (uint32_t)low);
+}
 static inline float __fmul_rn(float x, float y)
 {
   return x * y;

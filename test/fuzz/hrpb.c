@@ -50,6 +50,7 @@ static HrpbParams RandomParams(Random *r)
   most = HRPB_MAX_SLOTS / p.block_cols;
   if (most > HRPB_MAX_PANEL) most = HRPB_MAX_PANEL;
   p.panel_rows = p.brick_rows * (int32_t)(1 + RandomBelow(r, RandomOneIn(r, 2) ? 4 : most / p.brick_rows));
+  p.pairs      = p.window_cols > 1 && RandomOneIn(r, 3);
   return p;
 }
 
@@ -58,12 +59,44 @@ static bool ParamsAreGood(const HrpbParams *p)
   bool window = false;
 
   for (int32_t w = 1; w <= 16; w *= 2) window = window || p->window_cols == w;
-  return window && (p->brick_rows == 8 || p->brick_rows == 16) && p->panel_rows >= p->brick_rows && p->panel_rows <= 1024 && p->panel_rows % p->brick_rows == 0 && p->block_cols >= 4 && p->block_cols <= 256 && p->block_cols % 4 == 0 && p->block_cols % p->window_cols == 0 && (int64_t)p->panel_rows * p->block_cols <= 65536;
+  return window && (!p->pairs || (p->pairs == 1 && p->window_cols > 1)) && (p->brick_rows == 8 || p->brick_rows == 16) && p->panel_rows >= p->brick_rows && p->panel_rows <= 1024 && p->panel_rows % p->brick_rows == 0 && p->block_cols >= 4 && p->block_cols <= 256 && p->block_cols % 4 == 0 && p->block_cols % p->window_cols == 0 && (int64_t)p->panel_rows * p->block_cols <= 65536;
 }
 
 static int64_t Largest(int64_t a, int64_t b)
 {
   return a > b ? a : b;
+}
+
+/* The real matrix of a complex one: each entry becomes a block a -b, b a */
+static void MatrixDouble(Random *r, Matrix *A)
+{
+  const HrpbInt  first = A->rowptr[0];
+  const int64_t  n     = first + 4 * (A->capacity - first);
+  Matrix         D     = {.nrows = 2 * A->nrows, .ncols = 2 * A->ncols, .capacity = n, .params = A->params};
+  HrpbScalar    *b     = (HrpbScalar *)Block(sizeof(*b) * (size_t)A->capacity);
+  HrpbInt        at    = first;
+
+  D.rowptr = (HrpbInt *)Block(sizeof(*D.rowptr) * (size_t)(D.nrows + 1));
+  D.colidx = (HrpbInt *)Block(sizeof(*D.colidx) * (size_t)n);
+  D.values = (HrpbScalar *)Block(sizeof(*D.values) * (size_t)n);
+  for (HrpbInt k = 0; k < first; k++) D.colidx[k] = -7;
+  for (HrpbInt k = 0; k < first; k++) D.values[k] = 0;
+  for (int64_t k = 0; k < A->capacity; k++) b[k] = (HrpbScalar)(RandomBelow(r, 9) - 4);
+  D.rowptr[0] = first;
+  for (int64_t i = 0; i < D.nrows; i++) {
+    for (HrpbInt k = A->rowptr[i / 2]; k < A->rowptr[i / 2 + 1]; k++) {
+      for (HrpbInt c = 0; c < 2; c++) {
+        D.colidx[at]   = 2 * A->colidx[k] + c;
+        D.values[at++] = i % 2 == c ? A->values[k] : c ? -b[k] : b[k];
+      }
+    }
+    D.rowptr[i + 1] = at;
+  }
+  free(b);
+  free(A->rowptr);
+  free(A->colidx);
+  free(A->values);
+  *A = D;
 }
 
 static Matrix MatrixCreate(Random *r)
@@ -88,7 +121,8 @@ static Matrix MatrixCreate(Random *r)
   free(colidx);
   A.values = (HrpbScalar *)Block(sizeof(*A.values) * (size_t)n);
   for (HrpbInt k = 0; k < n; k++) A.values[k] = (HrpbScalar)(RandomBelow(r, 9) - 4);
-  if (RandomOneIn(r, 2)) {
+  if (A.params.pairs) MatrixDouble(r, &A);
+  else if (RandomOneIn(r, 2)) {
     A.order = (int32_t *)Block(sizeof(*A.order) * (size_t)A.nrows);
     for (int32_t i = 0; i < A.nrows; i++) A.order[i] = i;
     for (int64_t i = A.nrows - 1; i > 0 && !RandomOneIn(r, 200); i--) {
@@ -121,14 +155,14 @@ static int64_t WrongNumber(Random *r, int64_t good, int64_t neighbour)
 /* Spoil something that a caller hands over */
 static void MatrixSpoil(Random *r, Matrix *A)
 {
-  int32_t *const param[] = {&A->params.brick_rows, &A->params.panel_rows, &A->params.block_cols, &A->params.window_cols};
-  int32_t       *p       = param[RandomBelow(r, 4)];
+  int32_t *const param[] = {&A->params.brick_rows, &A->params.panel_rows, &A->params.block_cols, &A->params.window_cols, &A->params.pairs};
+  int32_t       *p       = param[RandomBelow(r, 5)];
   const int64_t  sizes[] = {-1, INT64_MIN, (int64_t)INT32_MAX + 1, INT64_MAX, A->ncols > 0 && A->ncols <= INT32_MAX ? A->ncols - 1 : 0};
   int64_t        k;
 
   switch (RandomBelow(r, 8)) {
   case 0:
-    *p = (int32_t)WrongNumber(r, *p, *param[RandomBelow(r, 4)]);
+    *p = (int32_t)WrongNumber(r, *p, *param[RandomBelow(r, 5)]);
     break;
   case 1: /* rowptr has room for these rows only */
     A->nrows = sizes[RandomBelow(r, 4)];
@@ -185,6 +219,24 @@ static bool OrderIsGood(const Matrix *A)
 
     for (int64_t k = 0; k < A->nrows; k++) found += A->order[k] == i;
     if (found != 1) return false;
+  }
+  return true;
+}
+
+/* Whether entries are whole blocks of 2 x 2: each has the other three */
+static bool IsOfPairs(const Matrix *A)
+{
+  if (A->nrows % 2 || A->ncols % 2) return false;
+  for (int64_t i = 0; i < A->nrows; i++) {
+    for (HrpbInt k = A->rowptr[i]; k < A->rowptr[i + 1]; k++) {
+      for (int other = 1; other < 4; other++) {
+        const int64_t row   = i ^ other / 2, column = A->colidx[k] ^ other % 2;
+        bool          found = false;
+
+        for (HrpbInt l = A->rowptr[row]; l < A->rowptr[row + 1]; l++) found = found || A->colidx[l] == column;
+        if (!found) return false;
+      }
+    }
   }
   return true;
 }
@@ -446,13 +498,13 @@ static Format Tamper(Random *r, const Format *good)
   bool        absurd = false;
 
   if (RandomOneIn(r, 4)) {
-    int32_t *const n32[] = {&h->params.brick_rows, &h->params.panel_rows, &h->params.block_cols, &h->params.window_cols, &h->nrows, &h->ncols, &h->npanels, &h->nblocks, (int32_t *)&h->max_pattern, (int32_t *)&h->max_values};
+    int32_t *const n32[] = {&h->params.brick_rows, &h->params.panel_rows, &h->params.block_cols, &h->params.window_cols, &h->params.pairs, &h->nrows, &h->ncols, &h->npanels, &h->nblocks, (int32_t *)&h->max_pattern, (int32_t *)&h->max_values};
     int64_t *const n64[] = {&h->nnz, &h->nbricks, &h->nwindows, &h->nbrick_cols, &h->pattern_bytes, &h->value_count};
-    const int64_t  k     = RandomBelow(r, 16);
+    const int64_t  k     = RandomBelow(r, 17);
 
     absurd = true;
-    if (k < 10) *n32[k] = (int32_t)WrongNumber(r, *n32[k], *n32[RandomBelow(r, 10)]);
-    else *n64[k - 10] = WrongNumber(r, *n64[k - 10], *n64[RandomBelow(r, 6)]);
+    if (k < 11) *n32[k] = (int32_t)WrongNumber(r, *n32[k], *n32[RandomBelow(r, 11)]);
+    else *n64[k - 11] = WrongNumber(r, *n64[k - 11], *n64[RandomBelow(r, 6)]);
   } else if (grow) {
     if (grow == 1 && nblocks + more >= 0) h->nblocks = (int32_t)(nblocks += more);
     if (grow == 2 && nwindows + more >= 0) h->nwindows = nwindows += more;
@@ -564,9 +616,12 @@ static void One(Random *r)
   for (int64_t n = 1 + RandomBelow(r, 3); n > 0; n--) MatrixSpoil(r, &A);
   err = CsrError(&A, &usable);
   if (usable) {
-    HrpbError expected = !ParamsAreGood(&A.params) ? HRPB_ERR_PARAMETER : err              ? err
-                                                                        : !OrderIsGood(&A) ? HRPB_ERR_ORDER
-                                                                                           : HRPB_SUCCESS;
+    HrpbError expected = !ParamsAreGood(&A.params)                                ? HRPB_ERR_PARAMETER
+                         : err                                                    ? err
+                         : A.params.pairs && A.order                              ? HRPB_ERR_ORDER
+                         : !OrderIsGood(&A)                                       ? HRPB_ERR_ORDER
+                         : A.params.pairs && !IsOfPairs(&A)                       ? HRPB_ERR_CSR
+                                                                                  : HRPB_SUCCESS;
     HrpbError found;
     Hrpb      h, zero;
 
