@@ -65,8 +65,8 @@ typedef enum {
    did not come out finite has been computed again. What is not mentioned in the update is not looked at.
 
    SPMM_STEP is a smoother's step, and A is square. Without Y0 (array NULL), without B, without D the term is left out:
-   zero, zero, the identity. With a = 0 Y0 is not read, and with b = 0 the term with X is left out, whatever numbers are
-   in there.
+   zero, zero, the identity. With a = 0 Y0 is not read, with b = 0 the term with X is left out, and with c = 0 that with
+   D, whatever numbers are in there.
 
    In a sampled product Y.array has a number for each entry of A, in the order of the CSR. It is another array than A's
    values. B is column-major, and X column-major or padded.

@@ -347,7 +347,7 @@ static HrpbScalar Expected(const Matrix *A, const SpmmOperands *o, SpmmIn Y0, in
     else y = product;
   }
   if (o->update == SPMM_ADD) y += At(Y0, i, n);
-  if (o->update == SPMM_STEP) y = o->c * y + (o->b != 0 ? o->b * At(o->X, i, n) : 0) + (o->a != 0 && Y0.array ? o->a * At(Y0, i, n) : 0);
+  if (o->update == SPMM_STEP) y = (o->c != 0 ? o->c * y : 0) + (o->b != 0 ? o->b * At(o->X, i, n) : 0) + (o->a != 0 && Y0.array ? o->a * At(Y0, i, n) : 0);
   return y;
 }
 
