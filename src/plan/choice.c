@@ -247,16 +247,37 @@ static PetscBool AIJTCUFormatsEqual(const HrpbParams *a, const HrpbParams *b)
 }
 
 /*
-   A format with the values stored as they are in bricks of complex scalars: as pairs, where a kernel of products takes
-   these. A reordering may part the rows of a complex number
+   Whether pairs pay (HrpbParams.pairs): in double precision, where bricks are nearly full and columns are few
+   (kernels/EXPERIMENTS.md). Elsewhere they have not been timed. On the host bricks are a reference
+*/
+static PetscBool AIJTCUPairsPay(const AIJTCUQuestion *q)
+{
+  const PetscInt  most_columns = 64;
+  const PetscReal nearly_full  = 0.9;
+
+  if (!q->f->on_device) return PETSC_TRUE;
+  return (PetscBool)(PetscDefined(USE_REAL_DOUBLE) && q->N <= most_columns && q->f->survey_state == AIJTCU_READY && AIJTCUAlphaOf(&q->f->matrix.survey) >= nearly_full);
+}
+
+/*
+   A format with the values stored as bricks of complex scalars have them: each number once, as pairs, where that pays
+   and a kernel of products takes them. A reordering may part the rows of a complex number. Bricks that are there keep
+   what they have. The bits of products are the same
 */
 static HrpbParams AIJTCUFormatStored(const AIJTCUQuestion *q, PetscBool reordered, HrpbParams format)
 {
+  const AIJTCUFacts *f     = q->f;
   const SpmmOperands plain = SpmmPlain(1, NULL, 0, NULL, 0);
-  const SpmmFacts    facts = q->f->matrix; /* without the sizes of blocks: the answer is the same when there are bricks */
+  const SpmmFacts    facts = f->matrix; /* without the sizes of blocks: the answer is the same when there are bricks */
 
-  format.pairs = AIJTCU_PARTS > 1 && !reordered && format.window_cols > 1;
-  if (format.pairs && !SpmmChooseKernel(SPMM_OP_PRODUCT, SPMM_BRICKS, !q->f->on_device, &facts, &format, &plain, q->device->device)) format.pairs = 0;
+  format.pairs = 0;
+  if (AIJTCU_PARTS == 1 || reordered || format.window_cols == 1) return format;
+  if (f->bricks_state != AIJTCU_EMPTY && !f->bricks_reordered) {
+    format.pairs = f->bricks_format.pairs;
+    if (AIJTCUFormatsEqual(&format, &f->bricks_format)) return format;
+  }
+  format.pairs = AIJTCUPairsPay(q);
+  if (format.pairs && !SpmmChooseKernel(SPMM_OP_PRODUCT, SPMM_BRICKS, !f->on_device, &facts, &format, &plain, q->device->device)) format.pairs = 0;
   return format;
 }
 
