@@ -379,7 +379,7 @@ int main(int argc, char **argv)
 {
   PetscInt    brick_rows = 8, panel_rows = 64, block_cols = 64;
   PetscRandom random;
-  HrpbParams  params;
+  HrpbParams  params = {0};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
