@@ -115,7 +115,7 @@ typedef struct {
   int32_t panel_rows;  /* TM: a multiple of BM, at most HRPB_MAX_PANEL */
   int32_t block_cols;  /* TK: a multiple of 4 and of TW, at most HRPB_MAX_BLOCK */
   int32_t window_cols; /* TW: 1, 2, 4, 8 or 16 */
-  int32_t pairs;       /* 1: the matrix is of 2 x 2 blocks a -b, b a, each stored as a b. TW > 1, and no order. Otherwise 0 */
+  int32_t pairs;       /* 1: A is of blocks a -b, b a, each stored as a b. TW > 1, and no order. Otherwise 0 */
 } HrpbParams;
 
 typedef struct {
@@ -162,8 +162,8 @@ HRPB_INLINE size_t HrpbBlockBytes(const HrpbParams *p, uint32_t nbricks) /* byte
 }
 
 /*
-   Where the value of a bit of a half is among those of the half: numbers are counted before the bit. With pairs they are
-   those of the first bits of blocks, before that of the bit's own block, and each stands for two.
+   Where the value of a bit of a half is among those of the half: numbers are counted before the bit. With pairs they
+   are those of the first bits of blocks, before that of the bit's own block, and each stands for two.
 
    HrpbPairFirst()   the first bit of the block that a bit belongs to
    HrpbPairPart()    which of the two numbers it has

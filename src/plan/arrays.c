@@ -5,9 +5,9 @@
    Everything behind this file, facts, choice and what is built, is of that real matrix.
 
    On a device the real matrix has 4 (scalar + index) bytes for each entry, 48 in double precision. Bricks have what
-   they need in themselves: 16 bytes of values for each complex entry, where they store its two numbers once. So the real
-   matrix is there while something is made of it, and stays only while CSR kernels read it. On the host it is made for
-   each use.
+   they need in themselves: 16 bytes of values for each complex entry, where they store its two numbers once. So the
+   real matrix is there while something is made of it, and stays only while CSR kernels read it. On the host it is made
+   for each use.
 
    On a device the arrays are those that PETSc has there. They are lent to a function for the time of its call.
 */
