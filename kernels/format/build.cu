@@ -95,7 +95,11 @@ template <int WORDS> static __device__ __forceinline__ bool ArePairs(const uint3
   bool pairs = true;
 
 #pragma unroll
-  for (int m = 0; m < WORDS; m++) pairs = pairs && __shfl_xor_sync(HRPB_ALL_LANES, mask[m], 4) == mask[m] && !((mask[m] ^ mask[m] >> 1) & 0x55555555);
+  for (int m = 0; m < WORDS; m++) {
+    const uint32_t other = __shfl_xor_sync(HRPB_ALL_LANES, mask[m], 4); /* all lanes take part */
+
+    pairs = pairs && other == mask[m] && !((mask[m] ^ mask[m] >> 1) & 0x55555555);
+  }
   return pairs;
 }
 

@@ -262,7 +262,7 @@ static PetscBool AIJTCUPairsPay(const AIJTCUQuestion *q)
 /*
    A format with the values stored as bricks of complex scalars have them: each number once, as pairs, where that pays
    and a kernel of products takes them. A reordering may part the rows of a complex number. Bricks that are there keep
-   what they have. The bits of products are the same
+   what they have; pairs are tried where whole blocks were refused. The bits of products are the same
 */
 static HrpbParams AIJTCUFormatStored(const AIJTCUQuestion *q, PetscBool reordered, HrpbParams format)
 {
@@ -272,7 +272,7 @@ static HrpbParams AIJTCUFormatStored(const AIJTCUQuestion *q, PetscBool reordere
 
   format.pairs = 0;
   if (AIJTCU_PARTS == 1 || reordered || format.window_cols == 1) return format;
-  if (f->bricks_state != AIJTCU_EMPTY && !f->bricks_reordered) {
+  if (!f->bricks_reordered && (f->bricks_state == AIJTCU_READY || (f->bricks_state == AIJTCU_REFUSED && f->bricks_format.pairs))) {
     format.pairs = f->bricks_format.pairs;
     if (AIJTCUFormatsEqual(&format, &f->bricks_format)) return format;
   }

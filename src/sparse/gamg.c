@@ -34,13 +34,14 @@ PetscBool AIJTCUGraphIsCoarsenedOnly(void)
 static PetscErrorCode PCGAMGCreateGraph_AIJTCU(PC pc, Mat A, Mat *graph)
 {
   const PC_GAMG *gamg = (const PC_GAMG *)((const PC_MG *)pc->data)->innerctx;
-  PetscBool      counts, seen;
+  PetscBool      counts, seen, viewed;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGAMGCountsEdges(pc, &counts));
   PetscCall(PetscOptionsHasName(NULL, NULL, "-mat_graph_view", &seen));
-  if (!counts && !seen && gamg->threshold[gamg->current_level] < 0 && !gamg->asm_hem_aggs) created_before = AIJTCUCoarsenersCreated();
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-mat_view", &viewed));
+  if (!counts && !seen && !viewed && gamg->threshold[gamg->current_level] < 0 && !gamg->asm_hem_aggs) created_before = AIJTCUCoarsenersCreated();
   ierr           = (*AIJTCUCreate)(pc, A, graph);
   created_before = -1;
   PetscCall(ierr);

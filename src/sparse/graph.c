@@ -257,7 +257,8 @@ PetscErrorCode AIJTCUCreateGraph(Mat A, PetscBool symmetrize, PetscBool scale, P
       PetscCall(AIJTCUSparseOnDevice(A, &usable));
       if (!usable || A->rmap->n != A->cmap->n) PetscFunctionReturn(PETSC_SUCCESS);
   #if AIJTCU_HAVE_BLOCK
-      if (filter < 0 && AIJTCUGraphIsCoarsenedOnly()) {
+      /* coarseners of ours have 32-bit indices */
+      if (filter < 0 && sizeof(PetscInt) == sizeof(int32_t) && AIJTCUGraphIsCoarsenedOnly()) {
         PetscCall(AIJTCUGraphHung(A, &a, G, &err));
         *done = (PetscBool)!err;
       }

@@ -34,18 +34,19 @@ static PetscErrorCode AIJTCUGetBlocksCSR(Mat local, PetscInt nblocks, const Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUSetBlocksCSR(Mat D, PetscInt bs, const PetscInt i[], const PetscInt j[], const PetscScalar v[])
+static PetscErrorCode AIJTCUSetBlocksCSR(Mat D, PetscBool on_device, PetscInt bs, const PetscInt i[], const PetscInt j[], const PetscScalar v[])
 {
   PetscFunctionBegin;
   PetscCall(MatSetType(D, MATSEQAIJ));
   PetscCall(MatSetBlockSize(D, bs));
   PetscCall(MatSeqAIJSetPreallocationCSR(D, i, j, v));
-  PetscCall(MatConvert(D, MATSEQAIJCUSPARSE, MAT_INPLACE_MATRIX, &D));
+  if (on_device) PetscCall(MatConvert(D, MATSEQAIJCUSPARSE, MAT_INPLACE_MATRIX, &D));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   The diagonal blocks as a matrix of type MATSEQAIJCUSPARSE on this process. They have sizes[] rows, or bs rows each.
+   The diagonal blocks as a matrix of type MATSEQAIJCUSPARSE on this process, or MATSEQAIJ where A is bound to the host:
+   PETSc applies them where their type says. They have sizes[] rows, or bs rows each.
    The caller inverts it on the host, as it does for an aijcusparse.
 */
 static PetscErrorCode AIJTCUGetDiagonalBlocks(Mat A, PetscInt nblocks, const PetscInt sizes[], PetscInt bs, Mat *D)
@@ -71,7 +72,7 @@ static PetscErrorCode AIJTCUGetDiagonalBlocks(Mat A, PetscInt nblocks, const Pet
   if (!ierr) ierr = MatCreate(PETSC_COMM_SELF, D);
   if (!ierr) ierr = MatSetSizes(*D, n, n, n, n);
   if (!ierr) ierr = MatSetErrorIfFailure(*D, A->erroriffailure);
-  if (!ierr) ierr = AIJTCUSetBlocksCSR(*D, bs, i, j, v);
+  if (!ierr) ierr = AIJTCUSetBlocksCSR(*D, (PetscBool)!A->boundtocpu, bs, i, j, v);
   freed = PetscFree4(at, i, j, v);
   if (!ierr) ierr = freed;
   if (ierr) PetscCall(MatDestroy(D));

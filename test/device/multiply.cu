@@ -107,7 +107,7 @@ static bool IsTaken(const HrpbParams &params)
 static void TestFormats(const Matrix *A, const int32_t *order, bool pairs = false)
 {
   enum {
-    MANY_ENTRIES = 100000 /* matrices with more are multiplied with fewer columns where a run shall be small */
+    MANY_ENTRIES = 10000 /* matrices with more are multiplied with fewer columns where a run shall be small */
   };
   static const HrpbParams formats[] = {{16, 128, 64, 8}, {16, 128, 128, 8}, {8, 64, 64, 8}, {8, 64, 128, 8}, {8, 64, 32, 2}, {16, 32, 16, 16}, {16, 128, 64, 4}, {8, 8, 256, 1}, {16, 16, 64, 1}, {8, 64, 32, 1}, {8, 24, 8, 4}, {16, 256, 64, 8}, {8, 128, 32, 16}, {16, 128, 64, 1}, {8, 64, 64, 1}, {16, 64, 32, 1}};
 
