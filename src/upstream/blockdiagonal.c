@@ -54,10 +54,12 @@ static PetscErrorCode AIJTCUGetDiagonalBlocks(Mat A, PetscInt nblocks, const Pet
   Mat            local;
   PetscInt       n, rows = 0, nnz = 0, *at, *i, *j;
   PetscScalar   *v;
+  PetscBool      bound;
   PetscErrorCode ierr, freed;
 
   PetscFunctionBegin;
   *D = NULL;
+  PetscCall(MatBoundToCPU(A, &bound));
   PetscCall(MatGetLocalSize(A, &n, NULL));
   PetscCall(MatGetDiagonalBlock(A, &local));
   for (PetscInt b = 0; b < nblocks; b++) {
@@ -72,7 +74,7 @@ static PetscErrorCode AIJTCUGetDiagonalBlocks(Mat A, PetscInt nblocks, const Pet
   if (!ierr) ierr = MatCreate(PETSC_COMM_SELF, D);
   if (!ierr) ierr = MatSetSizes(*D, n, n, n, n);
   if (!ierr) ierr = MatSetErrorIfFailure(*D, A->erroriffailure);
-  if (!ierr) ierr = AIJTCUSetBlocksCSR(*D, (PetscBool)!A->boundtocpu, bs, i, j, v);
+  if (!ierr) ierr = AIJTCUSetBlocksCSR(*D, (PetscBool)!bound, bs, i, j, v);
   freed = PetscFree4(at, i, j, v);
   if (!ierr) ierr = freed;
   if (ierr) PetscCall(MatDestroy(D));
