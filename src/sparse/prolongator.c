@@ -147,20 +147,6 @@ static PetscErrorCode AIJTCUProlongWith(PC_GAMG *gamg, Mat A, const AIJTCUNodeLi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the prolongator of a matrix may be made here: it is on the device of one process */
-static PetscErrorCode AIJTCUProlongs(Mat A, PetscBool *is)
-{
-  AIJTCUPlan *plan;
-
-  PetscFunctionBegin;
-  *is = PETSC_FALSE;
-  PetscCall(AIJTCUGetPlan(A, &plan));
-  if (!plan || AIJTCUGetOptions(plan)->sparse == MAT_AIJTCU_SPARSE_CUSPARSE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJTCUSparseOnDevice(A, is));
-  *is = (PetscBool)(*is && sizeof(PetscInt) == sizeof(int32_t));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode PCGAMGProlongator_AIJTCU(PC pc, Mat A, PetscCoarsenData *lists, Mat *P)
 {
   PC_GAMG        *gamg = (PC_GAMG *)((PC_MG *)pc->data)->innerctx;
@@ -170,7 +156,7 @@ static PetscErrorCode PCGAMGProlongator_AIJTCU(PC pc, Mat A, PetscCoarsenData *l
   HrpbError       err = HRPB_ERR_UNSUPPORTED;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUProlongs(A, &usable));
+  PetscCall(AIJTCUCoarsens(A, &usable)); /* the same asked of A, which is square, like its graph */
   if (usable) {
     err = HRPB_SUCCESS;
     PetscCall(MatGetBlockSize(A, &bs));
