@@ -23,12 +23,6 @@ struct Rows {
 };
 } // namespace
 
-static __device__ HrpbScalar SumOfLanes(HrpbScalar x)
-{
-  for (int apart = HRPB_LANES / 2; apart; apart /= 2) x += __shfl_xor_sync(HRPB_ALL_LANES, x, apart);
-  return x;
-}
-
 /* The first row from `first` on that this lane has */
 static __device__ int64_t Mine(int64_t first)
 {
@@ -53,7 +47,7 @@ static __device__ void Reflect(const Rows &a, int32_t k, HrpbScalar tau, int32_t
     HrpbScalar       sum = 0;
 
     for (int64_t row = Mine(k + 1); row < a.n; row += HRPB_LANES) sum += a[row][k] * a[row][j];
-    sum = tau * (top + SumOfLanes(sum));
+    sum = tau * (top + HrpbSumOfLanes(sum));
     SetEntry(a, k, j, top - sum);
     for (int64_t row = Mine(k + 1); row < a.n; row += HRPB_LANES) a[row][j] -= a[row][k] * sum;
   }
@@ -66,7 +60,7 @@ static __device__ HrpbScalar Householder(const Rows &a, int32_t k, HrpbScalar *d
   HrpbScalar       sum = 0;
 
   for (int64_t row = Mine(k + 1); row < a.n; row += HRPB_LANES) sum += a[row][k] * a[row][k];
-  sum       = SumOfLanes(sum);
+  sum       = HrpbSumOfLanes(sum);
   *diagonal = top;
   if (sum == 0) return 0;
   *diagonal = -copysign(sqrt(top * top + sum), top);
