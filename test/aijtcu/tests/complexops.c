@@ -1,5 +1,5 @@
 static char help[] = "All products of a MATAIJTCU with complex scalars beside those of MATAIJ on the host, after each change of its values.\n\
-Prints on error only. -m, -n, -widths, -uneven, -slim, -dense_type, -expect (tcu|csr): the path that products with blocks take.\n\n";
+Prints on error only. -m, -n, -widths, -uneven, -slim, -full, -dense_type, -expect (tcu|csr): the path that products with blocks take.\n\n";
 
 #include "arrays.h"
 #include "bits.h"
@@ -24,8 +24,15 @@ static PetscScalar Entry(Kind kind, PetscInt i, PetscInt j, PetscInt seed)
   return i < j ? PetscConj(below) : (PetscScalar)PetscRealPart(below);
 }
 
-/* Whether a few rows have far more entries than the others; whether all have few, whose columns run with the rows */
-static PetscBool uneven = PETSC_FALSE, slim = PETSC_FALSE;
+/*
+   Whether a few rows have far more entries than the others; whether all have few, whose columns run with the rows;
+   whether entries come in blocks, so that bricks are nearly full and store both parts of a number once
+*/
+static PetscBool uneven = PETSC_FALSE, slim = PETSC_FALSE, full = PETSC_FALSE;
+
+enum {
+  BLOCK = 16 /* rows and columns of such a block */
+};
 
 /* The pattern is symmetric: near neighbours and some far away. Some rows have no entries */
 static PetscBool IsThere(PetscInt i, PetscInt j)
@@ -34,6 +41,7 @@ static PetscBool IsThere(PetscInt i, PetscInt j)
 
   if (i % 37 == 5 || j % 37 == 5) return PETSC_FALSE;
   if (slim) return (PetscBool)(high - low <= 2);
+  if (full) return (PetscBool)(low / BLOCK == high / BLOCK || Hash(low / BLOCK, high / BLOCK, 3) % 5 == 0);
   return (PetscBool)((uneven ? i == j || low % 23 == 4 : high - low <= 3) || Hash(low, high, 3) % 29 == 0);
 }
 
@@ -243,6 +251,23 @@ static PetscErrorCode TestAll(Mat A, Mat R, PetscInt nwidths, const PetscInt wid
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Bricks of A on a device: pairs have half of the bytes of four numbers for each entry, and few for the pattern */
+static PetscErrorCode CheckPairs(Mat A)
+{
+  MatAIJTCUSynergy s;
+  MatInfo          info;
+  PetscBool        bricks;
+
+  PetscFunctionBegin;
+  PetscCall(HasBricks(A, &bricks));
+  if (!bricks) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatAIJTCUGetSynergy(A, &s));
+  PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
+  if (!s.built || s.hrpb_bytes > 3 * (PetscInt64)sizeof(PetscScalar) / 2 * (PetscInt64)info.nz_used)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Bricks have %" PetscInt64_FMT " bytes for %g entries, alpha %g: no pairs\n", s.hrpb_bytes, info.nz_used, (double)s.alpha));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Changes of values, one after the other, of A and of R alike */
 static PetscErrorCode Change(Mat A, PetscInt k, const char **what)
 {
@@ -319,6 +344,7 @@ static PetscErrorCode TestChanges(PetscInt m, PetscInt n, PetscInt nwidths, cons
     PetscCall(Change(R, k, &what));
     PetscCall(TestAll(A, R, nwidths, widths, type, what));
   }
+  if (full && expect == MAT_AIJTCU_PATH_TCU) PetscCall(CheckPairs(A));
   PetscCall(MatAIJTCUGetCounts(A, &counts));
   PetscCall(HasBricks(A, &bricks));
   if ((expect == MAT_AIJTCU_PATH_TCU && bricks && !counts.tcu) || (expect == MAT_AIJTCU_PATH_CSR && !counts.csr)) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%d products with bricks and %d with CSR: none as set\n", (int)counts.tcu, (int)counts.csr));
@@ -398,6 +424,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsBool("-vectors", "Try products with one vector", NULL, vectors, &vectors, NULL));
   PetscCall(PetscOptionsBool("-uneven", "A few rows have far more entries than the others", NULL, uneven, &uneven, NULL));
   PetscCall(PetscOptionsBool("-slim", "All rows have few entries, and their columns run with the rows", NULL, slim, &slim, NULL));
+  PetscCall(PetscOptionsBool("-full", "Entries come in dense blocks", NULL, full, &full, NULL));
   PetscCall(PetscOptionsString("-dense_type", "Type of the dense matrices", NULL, type, type, sizeof(type), NULL));
   PetscCall(PetscOptionsEnum("-expect", "Path that must be taken", NULL, MatAIJTCUPaths, (PetscEnum)expect, (PetscEnum *)&expect, NULL));
   PetscOptionsEnd();
@@ -429,6 +456,10 @@ int main(int argc, char **argv)
       args: -m 70 -n 110 -mat_aijtcu_path {{tcu csr}}
 
     test:
+      suffix: full
+      args: -full -m 70 -widths 4,33 -mat_aijtcu_path tcu -expect tcu -mat_aijtcu_format {{8,64,32,8 16,128,32,16}}
+
+    test:
       suffix: cuda
       requires: cuda
       args: -dense_type densecuda -mat_aijtcu_path {{tcu csr}} -widths 1,4,17,64
@@ -437,6 +468,22 @@ int main(int argc, char **argv)
       suffix: cuda_csr
       requires: cuda
       args: -dense_type densecuda -mat_aijtcu_path csr -slim {{0 1}} -m 300 -widths 2,3,4,9,33,71
+
+    test: # bricks of pairs: built for few columns, and kept for many
+      suffix: cuda_pairs
+      requires: cuda
+      args: -dense_type densecuda -mat_aijtcu_path tcu -expect tcu -full -m 150 -widths 4,33,64,96
+
+    test: # the same in a format that is set
+      suffix: cuda_pairs_format
+      requires: cuda
+      args: -dense_type densecuda -mat_aijtcu_path tcu -expect tcu -full -m 150 -widths 4,33 -mat_aijtcu_format {{8,64,32,8 16,128,32,16}}
+
+    test: # none where the first product has many columns; in parallel
+      suffix: cuda_full
+      requires: cuda
+      nsize: {{1 2}}
+      args: -dense_type densecuda -mat_aijtcu_path tcu -full -m 200 -widths 96,4 -use_gpu_aware_mpi 0
 
     test:
       suffix: cuda_vector
