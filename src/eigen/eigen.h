@@ -71,7 +71,7 @@ struct _n_AIJTCURitz {
 PETSC_INTERN PetscErrorCode AIJTCURitzCreate(AIJTCUBasis, PetscInt, PetscBool, AIJTCURitz *);
 PETSC_INTERN PetscErrorCode AIJTCURitzDestroy(AIJTCURitz *);
 PETSC_INTERN PetscErrorCode AIJTCURitzStart(AIJTCURitz, const PetscScalar *);
-PETSC_INTERN PetscErrorCode AIJTCURitzOrthonormal(AIJTCURitz, const PetscScalar *, PetscInt, PetscReal *, PetscInt *);
+PETSC_INTERN PetscErrorCode AIJTCURitzOrthonormal(AIJTCURitz, const PetscScalar *, PetscInt, PetscBool, PetscReal *, PetscInt *, PetscInt *);
 PETSC_INTERN PetscErrorCode AIJTCURitzLeave(AIJTCURitz, PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCURitzVectors(AIJTCURitz, PetscInt, const PetscScalar *, const PetscScalar *, const PetscScalar *);
 PETSC_INTERN PetscErrorCode AIJTCURitzExplicit(AIJTCURitz, PetscBool);

@@ -1,7 +1,7 @@
 /*
    How LOBPCG with blocks enters: SLEPc's creator of EPSLOBPCG is wrapped under the same name. The original is called
-   first. Then ours stands before two operations: options, and the solve, which decides. Set-up and all else are
-   SLEPc's.
+   first. Then ours stands before three operations: options, the solve, which decides, and the set-up. There SLEPc would
+   make the vectors to start from orthonormal, one after the other. Ours does that as a block. All else is SLEPc's.
 */
 #include "eigen.h"
 
@@ -14,45 +14,50 @@ typedef enum {
 
 static const char *const AIJTCULobpcgModes[] = {"auto", "always", "off"};
 
+/* What hangs on a solver */
+typedef struct {
+  AIJTCULobpcgMode mode;
+  PetscBool        raw; /* the vectors to start from are in V as the user gave them */
+} AIJTCULobpcgEntry;
+
 /* What SLEPc's creator sets, which is the same for each solver */
 static PetscErrorCode (*AIJTCULobpcgOriginal)(EPS);
 static PetscErrorCode (*AIJTCULobpcgOptions)(EPS, PetscOptionItems);
+static PetscErrorCode (*AIJTCULobpcgSetUp)(EPS);
 static PetscErrorCode (*AIJTCULobpcgSolve)(EPS);
 
-  #define AIJTCU_LOBPCG_KEY "AIJTCULobpcgMode"
+  #define AIJTCU_LOBPCG_KEY "AIJTCULobpcgEntry"
 
-static PetscErrorCode AIJTCULobpcgFreeMode(PetscCtxRt ctx)
+static PetscErrorCode AIJTCULobpcgFreeEntry(PetscCtxRt ctx)
 {
   PetscFunctionBegin;
-  PetscCall(PetscFree(*(AIJTCULobpcgMode **)ctx));
+  PetscCall(PetscFree(*(AIJTCULobpcgEntry **)ctx));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode EPSSetFromOptions_LOBPCG_AIJTCU(EPS eps, PetscOptionItems PetscOptionsObject)
 {
-  AIJTCULobpcgMode *mode;
-  PetscInt          value;
+  AIJTCULobpcgEntry *entry;
+  PetscInt           value;
 
   PetscFunctionBegin;
   PetscCall((*AIJTCULobpcgOptions)(eps, PetscOptionsObject));
-  PetscCall(PetscObjectContainerQuery((PetscObject)eps, AIJTCU_LOBPCG_KEY, &mode));
-  value = (PetscInt)*mode;
+  PetscCall(PetscObjectContainerQuery((PetscObject)eps, AIJTCU_LOBPCG_KEY, &entry));
+  value = (PetscInt)entry->mode;
   PetscCall(PetscOptionsEList("-eps_aijtcu_lobpcg", "Whether LOBPCG with a MATAIJTCU works with whole blocks", "MATAIJTCU", AIJTCULobpcgModes, PETSC_STATIC_ARRAY_LENGTH(AIJTCULobpcgModes), AIJTCULobpcgModes[value], &value, NULL));
-  *mode = (AIJTCULobpcgMode)value;
+  entry->mode = (AIJTCULobpcgMode)value;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Why the solve is not ours, or NULL. All processes have the same answer */
-static PetscErrorCode AIJTCULobpcgLacks(EPS eps, const char **why)
+static PetscErrorCode AIJTCULobpcgLacks(EPS eps, const AIJTCULobpcgEntry *entry, const char **why)
 {
-  AIJTCULobpcgMode *mode;
-  PetscInt          nmat;
-  PetscBool         check = PETSC_FALSE;
+  PetscInt  nmat;
+  PetscBool check = PETSC_FALSE;
 
   PetscFunctionBegin;
   *why = NULL;
-  PetscCall(PetscObjectContainerQuery((PetscObject)eps, AIJTCU_LOBPCG_KEY, &mode));
-  if (*mode == AIJTCU_LOBPCG_OFF) *why = "-eps_aijtcu_lobpcg off";
+  if (entry->mode == AIJTCU_LOBPCG_OFF) *why = "-eps_aijtcu_lobpcg off";
   PetscCall(STGetNumMatrices(eps->st, &nmat));
   for (PetscInt k = 0; k < nmat && !*why; k++) {
     PetscBool ours, device;
@@ -61,7 +66,7 @@ static PetscErrorCode AIJTCULobpcgLacks(EPS eps, const char **why)
     PetscCall(STGetMatrix(eps->st, k, &A));
     PetscCall(AIJTCUBasisTakes(A, &ours, &device));
     if (!ours) *why = k ? "B is no aijtcu" : "A is no aijtcu";
-    else if (!device && *mode == AIJTCU_LOBPCG_AUTO) *why = k ? "B is on the host" : "A is on the host";
+    else if (!device && entry->mode == AIJTCU_LOBPCG_AUTO) *why = k ? "B is on the host" : "A is on the host";
     if (!*why && k) {
       PetscBool first;
 
@@ -75,34 +80,79 @@ static PetscErrorCode AIJTCULobpcgLacks(EPS eps, const char **why)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode EPSSolve_LOBPCG_AIJTCU(EPS eps)
+static PetscErrorCode EPSSetUp_LOBPCG_AIJTCU(EPS eps)
 {
-  const char *why;
-  PetscBool   solved;
+  AIJTCULobpcgEntry *entry;
+  const char        *why;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCULobpcgLacks(eps, &why));
+  PetscCall((*AIJTCULobpcgSetUp)(eps));
+  PetscCall(PetscObjectContainerQuery((PetscObject)eps, AIJTCU_LOBPCG_KEY, &entry));
+  if (eps->nini >= 0) PetscFunctionReturn(PETSC_SUCCESS); /* there are none, or they are in V */
+  entry->raw = PETSC_FALSE;
+  PetscCall(AIJTCULobpcgLacks(eps, entry, &why));
+  /* A deflation space will be put before them, which drops what is in V */
+  if (why || -eps->nini > eps->ncv || eps->nds < 0) PetscFunctionReturn(PETSC_SUCCESS);
+  eps->nini = -eps->nini;
+  PetscCall(BVInsertVecs(eps->V, 0, &eps->nini, eps->IS, PETSC_FALSE));
+  for (PetscInt k = 0; k < eps->nini; k++) PetscCall(VecDestroy(&eps->IS[k]));
+  PetscCall(PetscFree(eps->IS));
+  entry->raw = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The vectors to start from become what SLEPc's set-up would have made of them */
+static PetscErrorCode AIJTCULobpcgOrthonormalStart(EPS eps)
+{
+  PetscInt n = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < eps->nini; k++) {
+    PetscReal norm;
+    PetscBool dependent;
+
+    if (n < k) PetscCall(BVCopyColumn(eps->V, k, n));
+    PetscCall(BVOrthonormalizeColumn(eps->V, n, PETSC_FALSE, &norm, &dependent));
+    if (norm != 0 && !dependent) n++;
+  }
+  eps->nini = n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode EPSSolve_LOBPCG_AIJTCU(EPS eps)
+{
+  AIJTCULobpcgEntry *entry;
+  const char        *why;
+  PetscBool          solved;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectContainerQuery((PetscObject)eps, AIJTCU_LOBPCG_KEY, &entry));
+  PetscCall(AIJTCULobpcgLacks(eps, entry, &why));
   if (!why) {
     PetscCall(AIJTCULOBPCGSolve(eps, &solved));
     if (solved) PetscFunctionReturn(PETSC_SUCCESS);
     why = "there is no memory for it";
   }
   PetscCall(PetscInfo(eps, "aijtcu: lobpcg is SLEPc's: %s\n", why));
+  if (entry->raw) PetscCall(AIJTCULobpcgOrthonormalStart(eps));
+  entry->raw = PETSC_FALSE;
   PetscCall((*AIJTCULobpcgSolve)(eps));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode EPSCreate_LOBPCG_AIJTCU(EPS eps)
 {
-  AIJTCULobpcgMode *mode;
+  AIJTCULobpcgEntry *entry;
 
   PetscFunctionBegin;
   PetscCall((*AIJTCULobpcgOriginal)(eps));
   AIJTCULobpcgOptions = eps->ops->setfromoptions;
+  AIJTCULobpcgSetUp   = eps->ops->setup;
   AIJTCULobpcgSolve   = eps->ops->solve;
-  PetscCall(PetscNew(&mode));
-  PetscCall(PetscObjectContainerCompose((PetscObject)eps, AIJTCU_LOBPCG_KEY, mode, AIJTCULobpcgFreeMode));
+  PetscCall(PetscNew(&entry));
+  PetscCall(PetscObjectContainerCompose((PetscObject)eps, AIJTCU_LOBPCG_KEY, entry, AIJTCULobpcgFreeEntry));
   eps->ops->setfromoptions = EPSSetFromOptions_LOBPCG_AIJTCU;
+  eps->ops->setup          = EPSSetUp_LOBPCG_AIJTCU;
   eps->ops->solve          = EPSSolve_LOBPCG_AIJTCU;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -246,16 +246,22 @@ static PetscErrorCode AIJTCULobpcgTake(AIJTCULobpcg *s, PetscInt k, PetscInt col
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Vectors to start from: the columns of X become orthonormal, orthogonal to Y, and Ritz vectors. P is empty */
+/*
+   Vectors to start from: the columns of X become orthonormal, orthogonal to Y, and Ritz vectors. P is empty.
+
+   A user's vectors may be nearly dependent. What their products cannot tell apart is computed as vectors, twice, and
+   then its products tell. Where nothing is left, or it is not told even then, there are new vectors.
+*/
 static PetscErrorCode AIJTCULobpcgStart(AIJTCULobpcg *s, PetscBool *good)
 {
   enum {
+    KEEP = 2,
     MOST = 10
   };
   const PetscInt     bs = s->bs;
   const PetscScalar *G;
   PetscReal          condition;
-  PetscInt           rank;
+  PetscInt           rank, left;
 
   PetscFunctionBegin;
   *good       = PETSC_FALSE;
@@ -268,10 +274,10 @@ static PetscErrorCode AIJTCULobpcgStart(AIJTCULobpcg *s, PetscBool *good)
     BX.array = AIJTCULobpcgInner(s);
     if (s->B) PetscCall(AIJTCULobpcgMultiplyPart(s, s->B, X, BX));
     PetscCall(AIJTCUBasisProducts(s->basis, X, BX, PETSC_FALSE, &G));
-    PetscCall(AIJTCURitzOrthonormal(s->ritz, G, bs, &condition, &rank));
+    PetscCall(AIJTCURitzOrthonormal(s->ritz, G, bs, (PetscBool)(round > 0), &condition, &rank, &left));
     if (s->ritz->nan) PetscFunctionReturn(PETSC_SUCCESS);
     if (round && rank == bs && condition < 1 + 1000 * PETSC_MACHINE_EPSILON * bs) break;
-    /* Where vectors depend on others there are new ones */
+    if (round < KEEP) rank += left;
     PetscCall(AIJTCULobpcgRotate(s, s->ritz->C, rank, 1));
     for (PetscInt j = rank; j < bs; j++) {
       PetscCall(PetscInfo(s->eps, "aijtcu: lobpcg takes a random vector in place of one that depends on others\n"));

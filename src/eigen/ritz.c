@@ -254,21 +254,23 @@ PetscErrorCode AIJTCURitzStart(AIJTCURitz r, const PetscScalar *XAX)
 
 /*
    Coefficients in C, n x rank, that make n vectors orthonormal whose products are G. condition: of these vectors with
-   one length. Vectors that depend on others, but for rounding, leave a lower rank. Zero and NaN in G: see rank and
-   condition
+   one length. What products cannot tell from vectors that depend on others leaves a lower rank. With left there are
+   columns of these behind the others, combined of vectors of length one. again: such vectors are there, and may be
+   nothing but rounding. Zero and NaN in G: see rank and condition
 */
-PetscErrorCode AIJTCURitzOrthonormal(AIJTCURitz r, const PetscScalar *G, PetscInt n, PetscReal *condition, PetscInt *rank)
+PetscErrorCode AIJTCURitzOrthonormal(AIJTCURitz r, const PetscScalar *G, PetscInt n, PetscBool again, PetscReal *condition, PetscInt *rank, PetscInt *left)
 {
-  const PetscReal least = 10 * (PetscReal)n * PETSC_MACHINE_EPSILON;
+  const PetscReal least = 10 * (PetscReal)n * PETSC_MACHINE_EPSILON, shortest = again ? PetscSqr(least) : 0;
   PetscInt        m     = 0;
 
   PetscFunctionBegin;
   *rank      = 0;
+  *left      = 0;
   *condition = PETSC_INFINITY;
   r->nan     = AIJTCURitzIsNaN(n * n, G);
   if (r->nan) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt j = 0; j < n; j++) {
-    if (PetscRealPart(G[j * n + j]) > 0) r->live[m++] = j;
+    if (PetscRealPart(G[j * n + j]) > shortest) r->live[m++] = j;
   }
   if (!m) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt j = 0; j < m; j++) r->d[j] = 1 / PetscSqrtReal(PetscRealPart(G[r->live[j] * (n + 1)]));
@@ -279,11 +281,12 @@ PetscErrorCode AIJTCURitzOrthonormal(AIJTCURitz r, const PetscScalar *G, PetscIn
   if (r->values[0] > 0) *condition = r->values[m - 1] / r->values[0];
   for (PetscInt j = m; j-- > 0;) { /* largest first */
     const PetscReal value = r->values[j];
+    const PetscBool good  = (PetscBool)(value >= least * r->values[m - 1]);
+    PetscScalar    *c     = r->C + (*rank + *left) * n;
 
-    if (value < least * r->values[m - 1]) break;
-    PetscCall(PetscArrayzero(r->C + *rank * n, n));
-    for (PetscInt i = 0; i < m; i++) r->C[*rank * n + r->live[i]] = r->d[i] * r->S[j * m + i] / PetscSqrtReal(value);
-    ++*rank;
+    PetscCall(PetscArrayzero(c, n));
+    for (PetscInt i = 0; i < m; i++) c[r->live[i]] = r->d[i] * r->S[j * m + i] / (good ? PetscSqrtReal(value) : 1);
+    ++*(good ? rank : left);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

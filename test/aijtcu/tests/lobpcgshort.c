@@ -13,7 +13,8 @@ static char help[] = "LOBPCG with whole blocks where a process is short of memor
 
 enum {
   ROWS  = 900,
-  BLOCK = 6
+  BLOCK = 6,
+  START = 4 /* vectors of a user to start from */
 };
 
 static PetscBool short_of_memory, unlike;
@@ -74,8 +75,27 @@ PETSC_EXTERN void ORMTR(const char *side, const char *uplo, const char *trans, c
   for (int i = 0; i < *m && unlike; i++) C[i] = -C[i];
 }
 
+/* Start from vectors of other lengths, nearly parallel, one of which is there twice */
+static PetscErrorCode SetStart(EPS eps, Mat A)
+{
+  Vec      x[START];
+  PetscInt first, end;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < START; k++) {
+    PetscCall(MatCreateVecs(A, &x[k], NULL));
+    PetscCall(VecGetOwnershipRange(x[k], &first, &end));
+    for (PetscInt i = first; i < end; i++) PetscCall(VecSetValue(x[k], i, 1000 + (k == 1 ? 0 : k) * (PetscReal)(i % (k + 2)) / ROWS, INSERT_VALUES));
+    PetscCall(VecAssemblyBegin(x[k]));
+    PetscCall(VecAssemblyEnd(x[k]));
+  }
+  PetscCall(EPSSetInitialSpace(eps, START, x));
+  for (PetscInt k = 0; k < START; k++) PetscCall(VecDestroy(&x[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Solve, with the log of EPS in a file. ierr is what EPSSolve() returns, value the first eigenvalue */
-static PetscErrorCode Solve(Mat A, const char mode[], PetscErrorCode *ierr, PetscReal *value)
+static PetscErrorCode Solve(Mat A, const char mode[], PetscErrorCode *ierr, PetscReal *value, PetscInt *its)
 {
   EPS         eps;
   ST          st;
@@ -102,12 +122,15 @@ static PetscErrorCode Solve(Mat A, const char mode[], PetscErrorCode *ierr, Pets
   PetscCall(PCSetType(pc, PCJACOBI));
   PetscCall(EPSSetFromOptions(eps));
   PetscCall(PetscOptionsClearValue(NULL, "-eps_aijtcu_lobpcg"));
+  PetscCall(SetStart(eps, A));
   PetscCall(EPSSetUp(eps));
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   *ierr = EPSSolve(eps);
   PetscCall(PetscPopErrorHandler());
   *value = 0;
+  *its   = 0;
   if (!*ierr) {
+    PetscCall(EPSGetIterationNumber(eps, its));
     PetscCall(EPSGetConverged(eps, &nconv));
     if (nconv >= BLOCK) PetscCall(EPSGetEigenvalue(eps, 0, &first, NULL));
     if (nconv >= BLOCK) *value = PetscRealPart(first);
@@ -139,7 +162,7 @@ int main(int argc, char **args)
   PetscReal                value, expected;
   PetscErrorCode           ierr;
   PetscMPIInt              rank, size;
-  PetscInt                 which                    = 1, n, refused;
+  PetscInt                 which                    = 1, n, refused, its, expected_its;
   PetscBool                all_unlike               = PETSC_FALSE, last;
   char                     file[PETSC_MAX_PATH_LEN] = "lobpcgshort.log";
 
@@ -154,9 +177,9 @@ int main(int argc, char **args)
   if (!SLEPC_VERSION_LT(3, 26, 0)) { /* ours is there */
     PetscCall(CreateChain(MATAIJTCU, ROWS, 30, 1, &A));
     PetscCall(CreateChain(MATAIJ, ROWS, 30, 1, &theirs));
-    PetscCall(Solve(theirs, "auto", &ierr, &expected));
+    PetscCall(Solve(theirs, "auto", &ierr, &expected, &expected_its));
     if (ierr || expected <= 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "SLEPc does not solve it\n"));
-    PetscCall(Solve(A, "always", &ierr, &value)); /* what is made once is made now */
+    PetscCall(Solve(A, "always", &ierr, &value, &its)); /* what is made once is made now */
     if (ierr || PetscAbsReal(value - expected) > 1e-9 * expected) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "wrong without a fault: %g, error %d\n", (double)(value - expected), (int)ierr));
     PetscCall(PetscInfoAllow(PETSC_TRUE));
     PetscCall(PetscInfoSetFile(file, "w"));
@@ -164,7 +187,7 @@ int main(int argc, char **args)
     large           = (size_t)(8 * BLOCK * n) * sizeof(PetscScalar);
     short_of_memory = (PetscBool)(which == 1 || (which == 2 && last));
     unlike          = (PetscBool)(all_unlike && last);
-    PetscCall(Solve(A, "always", &ierr, &value));
+    PetscCall(Solve(A, "always", &ierr, &value, &its));
     short_of_memory = unlike = PETSC_FALSE;
     PetscCall(PetscInfoAllow(PETSC_FALSE));
     PetscCall(PetscInfoSetFile(NULL, NULL));
@@ -174,6 +197,7 @@ int main(int argc, char **args)
       PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &nerrors, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
       if (nerrors != size) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " processes have the error\n", nerrors));
     } else if (ierr || PetscAbsReal(value - expected) > 1e-9 * expected) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "wrong without memory: %g, error %d\n", (double)(value - expected), (int)ierr));
+    else if (which && its != expected_its) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " iterations without memory, %" PetscInt_FMT " of SLEPc's\n", its, expected_its));
     PetscCallMPI(MPIU_Allreduce(&nrefused, &refused, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
     PetscCall(PetscStrlcat(file, ".0", sizeof(file))); /* of the first process */
     PetscCall(Count(file, "aijtcu: lobpcg is SLEPc's: there is no memory for it", &n));
