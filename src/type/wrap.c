@@ -409,7 +409,7 @@ static PetscErrorCode MatCreateSubMatrices_AIJTCU(Mat A, PetscInt n, const IS ro
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  PetscCall((*plan->id.parent.createsubmatrices)(A, n, rows, cols, reuse, B));
+  PetscCall(AIJTCUCreateSubMatrices(A, n, rows, cols, reuse, B, plan->id.parent.createsubmatrices));
   if (reuse == MAT_INITIAL_MATRIX) {
     for (PetscInt i = 0; i < n; i++) {
       PetscCall(AIJTCUInherit(A, (*B)[i]));

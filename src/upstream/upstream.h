@@ -31,6 +31,9 @@ PETSC_INTERN PetscErrorCode AIJTCUILUFactorInPlace(Mat, IS, IS, const MatFactorI
 PETSC_INTERN PetscErrorCode AIJTCUSubMatricesFilled(PetscInt, Mat[]);
 PETSC_INTERN PetscErrorCode AIJTCUConvertNew(Mat, Mat *);
 
+/* wholematrix.c */
+PETSC_INTERN PetscErrorCode AIJTCUCreateSubMatrices(Mat, PetscInt, const IS[], const IS[], MatReuse, Mat *[], PetscErrorCode (*)(Mat, PetscInt, const IS[], const IS[], MatReuse, Mat *[]));
+
 /* hermitianscale.c */
 PETSC_INTERN void AIJTCUForgetHermitian(Mat, PetscScalar);
 

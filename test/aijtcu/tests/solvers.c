@@ -980,6 +980,9 @@ static const Row linear[] = {
   {"mg", "-ksp_type cg -mg_levels_ksp_type chebyshev -mg_levels_pc_type jacobi", {STIFF}, Multigrid, 1e-8, ANY},
   {"pbjacobi", "-ksp_type gmres -pc_type pbjacobi", {SKEWED}, Linear, 1e-8, ANY},
   {"vpbjacobi", "-ksp_type gmres -pc_type vpbjacobi", {SKEWED}, Linear, 1e-8, ANY},
+  {"pbjacobi_vectors_on_host", "-ksp_type gmres -pc_type pbjacobi", {SKEWED}, LinearOnHost, 1e-8, ANY},
+  {"vpbjacobi_vectors_on_host", "-ksp_type gmres -pc_type vpbjacobi", {SKEWED}, LinearOnHost, 1e-8, ANY},
+  {"bicg_pbjacobi_vectors_on_host", "-ksp_type bicg -pc_type pbjacobi", {SKEWED}, LinearOnHost, 1e-8, ANY}, /* transposes */
   {"fieldsplit_additive", SPLIT "-ksp_type gmres -pc_fieldsplit_type additive", {SKEWED}, Linear, 1e-8, ANY},
   {"fieldsplit_multiplicative", SPLIT "-ksp_type gmres -pc_fieldsplit_type symmetric_multiplicative", {SKEWED}, Linear, 1e-8, ANY},
   {"fieldsplit_schur", SPLIT SCHUR "-pc_fieldsplit_schur_precondition a11", {SKEWED}, Linear, 1e-8, ANY},

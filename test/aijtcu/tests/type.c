@@ -684,6 +684,54 @@ static PetscErrorCode TestChanges(PetscInt m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Each process asks for the whole of a matrix whose rows and columns are not split alike, and again after new values */
+static PetscErrorCode TestWhole(void)
+{
+  Mat         A, redundant, *sub;
+  IS          all;
+  PetscMPIInt rank, size;
+  PetscInt    r0, r1, n, wrong = 0;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, rank ? 20 : 30, rank ? 10 : 10 * size + 20, 20 * size + 10, 20 * size + 10));
+  PetscCall(MatSetType(A, MATAIJTCU));
+  PetscCall(MatSetUp(A));
+  PetscCall(MatGetOwnershipRange(A, &r0, &r1));
+  PetscCall(MatGetSize(A, NULL, &n));
+  for (PetscInt i = r0; i < r1; i++) {
+    for (PetscInt j = 0; j < 3; j++) PetscCall(MatSetValue(A, i, (i + 17 * j) % n, 1 + i + j, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(ISCreateStride(PETSC_COMM_SELF, n, 0, 1, &all));
+  for (PetscInt k = 0; k < 2; k++) {
+    const MatReuse reuse = k ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX;
+
+    PetscCall(MatCreateSubMatrices(A, 1, &all, &all, reuse, &sub));
+    PetscCall(MatCreateRedundantMatrix(A, size, MPI_COMM_NULL, reuse, &redundant));
+    for (PetscInt i = 0; i < n; i++) {
+      for (PetscInt j = 0; j < 3; j++) {
+        const PetscInt column = (i + 17 * j) % n;
+        PetscScalar    a, b;
+
+        PetscCall(MatGetValue(sub[0], i, column, &a));
+        PetscCall(MatGetValue(redundant, i, column, &b));
+        if (a != (PetscReal)((1 + i + j) * (1 + k)) || a != b) wrong++;
+      }
+    }
+    PetscCall(MatScale(A, 2));
+  }
+  if (wrong) PetscCall(PetscPrintf(PETSC_COMM_SELF, "MatCreateSubMatrices() of the whole: %" PetscInt_FMT " entries are wrong\n", wrong));
+  PetscCall(MatDestroySubMatrices(1, &sub));
+  PetscCall(MatDestroy(&redundant));
+  PetscCall(ISDestroy(&all));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    MatHeaderReplace() moves the plan to a matrix with another count of states. That count may reach the plan's own
    number again
@@ -1203,6 +1251,7 @@ int main(int argc, char **argv)
   }
   PetscCall(TestStoreMore(m));
   PetscCall(TestHeaderReplace(m, n));
+  PetscCall(TestWhole());
   PetscCall(TestCOO(m, n));
   PetscCall(TestSettings());
   PetscCall(TestInverse());

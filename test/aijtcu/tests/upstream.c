@@ -393,6 +393,43 @@ static PetscErrorCode StateOfAXPY(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* MATAIJ is so: columns may be some that there are not. Ours is right: src/upstream/wholematrix.c */
+static PetscErrorCode WholeMatrix(void)
+{
+  Mat         A, *sub;
+  IS          all;
+  PetscMPIInt rank, size;
+  PetscInt    r0, r1, n, m;
+  PetscBool   is = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, rank ? 2 : 3, rank ? 1 : size + 2, 2 * size + 1, 2 * size + 1));
+  PetscCall(MatSetType(A, MATAIJ));
+  PetscCall(MatSetUp(A));
+  PetscCall(MatGetOwnershipRange(A, &r0, &r1));
+  PetscCall(MatGetSize(A, NULL, &n));
+  for (PetscInt i = r0; i < r1; i++) PetscCall(MatSetValue(A, i, (i + 1) % n, 1, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(ISCreateStride(PETSC_COMM_SELF, n, 0, 1, &all));
+  PetscCall(MatCreateSubMatrices(A, 1, &all, &all, MAT_INITIAL_MATRIX, &sub));
+  for (PetscInt i = 0; i < n; i++) {
+    const PetscInt *columns;
+
+    PetscCall(MatGetRow(sub[0], i, &m, &columns, NULL));
+    if (m != 1 || columns[0] != (i + 1) % n) is = PETSC_FALSE;
+    PetscCall(MatRestoreRow(sub[0], i, &m, &columns, NULL));
+  }
+  PetscCall(Repaired(is, "MatCreateSubMatrices() of the whole"));
+  PetscCall(MatDestroySubMatrices(1, &sub));
+  PetscCall(ISDestroy(&all));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode ResetHash(void)
 {
   PetscBool same;
@@ -530,6 +567,7 @@ int main(int argc, char **argv)
 #endif
     if (size > 1) PetscCall(LateType());
     if (size > 1) PetscCall(StateOfAXPY());
+    if (size > 1) PetscCall(WholeMatrix());
   } else if (size == 1) {
     PetscCall(ZeroEntries());
     PetscCall(ValuesOfTheHost());
