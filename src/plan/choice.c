@@ -143,6 +143,12 @@ static double AIJTCUSecondsOf(const AIJTCUQuestion *q, const SpmmKernel *kernel,
   return kernel->seconds(&q->f->matrix, params, AIJTCUPrecision(q->o), q->N, q->device->device);
 }
 
+/* By the kernel of the table */
+static double AIJTCUSecondsOfTableCSR(const AIJTCUQuestion *q)
+{
+  return AIJTCUSecondsOf(q, AIJTCUKernelToCompare(q, SPMM_CSR, &q->f->matrix, NULL), NULL);
+}
+
 static double AIJTCUSecondsOfCSR(const AIJTCUQuestion *q)
 {
 #if AIJTCU_HAVE_DEVICE
@@ -152,7 +158,7 @@ static double AIJTCUSecondsOfCSR(const AIJTCUQuestion *q)
     if (seconds > 0) return seconds;
   }
 #endif
-  return AIJTCUSecondsOf(q, AIJTCUKernelToCompare(q, SPMM_CSR, &q->f->matrix, NULL), NULL);
+  return AIJTCUSecondsOfTableCSR(q);
 }
 
 /*
@@ -351,7 +357,7 @@ static void AIJTCUAddVariant(const HrpbParams *format, AIJTCUVariant variant[], 
   for (PetscInt k = 0; k < *n; k++) {
     if (AIJTCUFormatsEqual(format, &variant[k].format)) return;
   }
-  variant[(*n)++] = (AIJTCUVariant){*format, PETSC_FALSE};
+  variant[(*n)++] = (AIJTCUVariant){*format, PETSC_FALSE, 1};
 }
 
 /*
@@ -390,7 +396,10 @@ PetscInt AIJTCUVariants(const AIJTCUAsk *model, const AIJTCUOptions *o, const AI
     seconds[k] = AIJTCUSecondsOfVariant(&q, &variant[k].format);
     least      = PetscMin(least, seconds[k]);
   }
-  for (PetscInt k = 0; k < n; k++) variant[k].timed = (PetscBool)(!k || seconds[k] <= MUCH * least);
+  for (PetscInt k = 0; k < n; k++) {
+    variant[k].timed = (PetscBool)(!k || seconds[k] <= MUCH * least);
+    if (AIJTCU_PARTS > 1 && !variant[k].format.brick_rows && seconds[k] < PETSC_INFINITY) variant[k].share = seconds[k] / AIJTCUSecondsOfTableCSR(&q);
+  }
   return n;
 }
 

@@ -105,6 +105,7 @@ enum {
 typedef struct {
   HrpbParams format; /* of bricks; zeros for the CSR path */
   PetscBool  timed;  /* whether to time it: the model does not foretell that another is much faster */
+  double     share;  /* of the time of the kernel that is timed, which a kernel of complex numbers stands in for */
 } AIJTCUVariant;
 
 /* What products with a number of columns take, where that was tuned: see tune.c */

@@ -10,6 +10,9 @@
    B and C are the proxy's own. When the path of a product is chosen, B need not have its values yet. Numbers that are
    not finite would send sums through another computation.
 
+   The proxy of a complex matrix is real. The kernel of complex numbers that stands in for one of CSR is not timed: the
+   model says what part of the time it takes.
+
    What is timed is a few formats and the CSR path, but for those that the model has much slower than others
    (AIJTCUVariants()). The kernels derive the rest from these and from N: how many columns of C a thread block has, and
    whether a CSR kernel copies B. Where one variant is left, nothing is timed: it is the model's choice.
@@ -172,6 +175,7 @@ static PetscErrorCode AIJTCUTimeVariants(Mat A, const AIJTCUPlan *plan, const AI
       PetscCall(PetscInfo(A, "aijtcu: bricks of %d rows, panels of %d, blocks of %d columns, windows of %d are not timed: %s\n", (int)format->brick_rows,
         (int)format->panel_rows, (int)format->block_cols, (int)format->window_cols, HrpbErrorString(*err)));
     else {
+      time *= r->variant[k].share;
       r->tuned->variant[k].seconds = (PetscReal)time;
       if (r->best < 0 || time < r->best) r->best = time;
     }
