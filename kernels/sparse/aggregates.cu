@@ -53,19 +53,49 @@ static __device__ void Reflect(const Rows &a, int32_t k, HrpbScalar tau, int32_t
   }
 }
 
-/* The reflection that leaves nothing under the diagonal of column k: tau; v in the column; R's entry in *diagonal */
+/* The magnitude of the largest number of column k under the diagonal */
+static __device__ HrpbScalar Most(const Rows &a, int32_t k)
+{
+  HrpbScalar most = 0;
+
+  for (int64_t row = Mine(k + 1); row < a.n; row += HRPB_LANES) most = fmax(most, fabs(a[row][k]));
+  return HrpbMostOfLanes(most);
+}
+
+/* The sum of the squares of column k under the diagonal, times scale */
+static __device__ HrpbScalar Squares(const Rows &a, int32_t k, HrpbScalar scale)
+{
+  HrpbScalar sum = 0;
+
+  for (int64_t row = Mine(k + 1); row < a.n; row += HRPB_LANES) sum += (a[row][k] * scale) * (a[row][k] * scale);
+  return HrpbSumOfLanes(sum);
+}
+
+/*
+   The reflection that leaves nothing under the diagonal of column k: tau; v in the column; R's entry in *diagonal.
+   Where squares would vanish or overflow, all is scaled by a power of two
+*/
 static __device__ HrpbScalar Householder(const Rows &a, int32_t k, HrpbScalar *diagonal)
 {
-  const HrpbScalar top = Entry(a, k, k);
-  HrpbScalar       sum = 0;
+  constexpr int    range = sizeof(HrpbScalar) == 8 ? 1022 : 126, digits = sizeof(HrpbScalar) == 8 ? 52 : 23;
+  const HrpbScalar least = scalbn((HrpbScalar)1, digits - range), most = scalbn((HrpbScalar)1, range);
+  HrpbScalar       scale = 1, top = Entry(a, k, k), sum = Squares(a, k, scale);
 
-  for (int64_t row = Mine(k + 1); row < a.n; row += HRPB_LANES) sum += a[row][k] * a[row][k];
-  sum       = HrpbSumOfLanes(sum);
   *diagonal = top;
-  if (sum == 0) return 0;
-  *diagonal = -copysign(sqrt(top * top + sum), top);
-  for (int64_t row = Mine(k + 1); row < a.n; row += HRPB_LANES) a[row][k] /= top - *diagonal;
-  return (*diagonal - top) / *diagonal;
+  if (sum < least || sum > most || top * top > most) {
+    const HrpbScalar under = Most(a, k), all = fmax(under, fabs(top));
+
+    if (under == 0) return 0;
+    scale = scalbn((HrpbScalar)1, all < most ? min(range, -ilogb(all)) : -range);
+    sum   = Squares(a, k, scale);
+  }
+  top *= scale;
+
+  const HrpbScalar d = -copysign(sqrt(top * top + sum), top);
+
+  *diagonal = d / scale;
+  for (int64_t row = Mine(k + 1); row < a.n; row += HRPB_LANES) a[row][k] = a[row][k] * scale / (top - d);
+  return (d - top) / d;
 }
 
 /* Row i of R, which others have column by column. An aggregate may have fewer rows than there are columns */

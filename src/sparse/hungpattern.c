@@ -43,7 +43,7 @@ static PetscErrorCode AIJTCUHungGet(Mat C, AIJTCUHung **hung)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PCGAMG tells how many edges a graph has */
+/* What the graph would say that has its entries. PCGAMG tells how many edges it has */
 static PetscErrorCode MatGetInfo_AIJTCU_Hung(Mat C, MatInfoType type, MatInfo *info)
 {
   AIJTCUHung *hung;
@@ -51,7 +51,8 @@ static PetscErrorCode MatGetInfo_AIJTCU_Hung(Mat C, MatInfoType type, MatInfo *i
   PetscFunctionBegin;
   PetscCall(AIJTCUHungGet(C, &hung));
   PetscCall((*hung->getinfo)(C, type, info));
-  info->nz_used = (PetscLogDouble)hung->pattern.nnz;
+  info->nz_used = info->nz_allocated = (PetscLogDouble)hung->pattern.nnz;
+  info->nz_unneeded                  = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

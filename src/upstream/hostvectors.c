@@ -78,18 +78,29 @@ static PetscErrorCode AIJTCUVecToHost(Vec u, Vec v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUCallOnDevice(Mat A, PetscInt nread, PetscInt n, const Vec v[], Vec u[], PetscErrorCode (*f)(Mat, const Vec[]))
+/* u: those of v that are on the device, and others in the place of those that are not */
+static PetscErrorCode AIJTCUVecsBegin(Mat A, PetscInt nread, PetscInt n, const Vec v[], Vec u[])
 {
   PetscFunctionBegin;
   for (PetscInt i = 0; i < n; i++) {
     PetscCall(AIJTCUVecOnDevice(A, v[i], &u[i]));
     if (i < nread && u[i] != v[i]) PetscCall(VecCopy(v[i], u[i]));
   }
-  PetscCall((*f)(A, u));
-  for (PetscInt i = nread; i < n; i++) {
-    if (u[i] != v[i]) PetscCall(AIJTCUVecToHost(u[i], v[i]));
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What was written comes back, and what was made goes, after an error, too. Returns that error */
+static PetscErrorCode AIJTCUVecsEnd(PetscErrorCode ierr, PetscInt nread, PetscInt n, const Vec v[], Vec u[])
+{
+  for (PetscInt i = 0; i < n; i++) {
+    PetscErrorCode destroyed;
+
+    if (u[i] == v[i]) continue;
+    if (!ierr && i >= nread) ierr = AIJTCUVecToHost(u[i], v[i]);
+    destroyed = VecDestroy(&u[i]);
+    if (!ierr) ierr = destroyed;
+  }
+  return ierr;
 }
 
 /* Call a function of A with n vectors. The first nread of them are read, the others written */
@@ -99,13 +110,9 @@ PetscErrorCode AIJTCUCallWithVecs(Mat A, PetscInt nread, PetscInt n, const Vec v
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  ierr = AIJTCUCallOnDevice(A, nread, n, v, u, f);
-  for (PetscInt i = 0; i < n; i++) { /* all of them, even after an error */
-    const PetscErrorCode destroyed = u[i] == v[i] ? PETSC_SUCCESS : VecDestroy(&u[i]);
-
-    if (!ierr) ierr = destroyed;
-  }
-  PetscCall(ierr);
+  ierr = AIJTCUVecsBegin(A, nread, n, v, u);
+  if (!ierr) ierr = (*f)(A, u);
+  PetscCall(AIJTCUVecsEnd(ierr, nread, n, v, u));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -118,17 +125,9 @@ PetscErrorCode AIJTCUPCCallWithVecs(PC pc, Vec x, Vec y, PetscErrorCode (*f)(PC,
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  ierr = AIJTCUVecOnDevice(pc->pmat, x, &u[0]);
-  if (!ierr) ierr = AIJTCUVecOnDevice(pc->pmat, y, &u[1]);
-  if (!ierr && u[0] != x) ierr = VecCopy(x, u[0]);
+  ierr = AIJTCUVecsBegin(pc->pmat, 1, 2, v, u);
   if (!ierr) ierr = (*f)(pc, u[0], u[1]);
-  if (!ierr && u[1] != y) ierr = AIJTCUVecToHost(u[1], y);
-  for (int i = 0; i < 2; i++) { /* both, even after an error */
-    const PetscErrorCode destroyed = u[i] == v[i] ? PETSC_SUCCESS : VecDestroy(&u[i]);
-
-    if (!ierr) ierr = destroyed;
-  }
-  PetscCall(ierr);
+  PetscCall(AIJTCUVecsEnd(ierr, 1, 2, v, u));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

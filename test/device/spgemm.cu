@@ -418,6 +418,112 @@ static void TestParts(int64_t nrows, Pattern left, Pattern right)
   FreeDevice(o);
 }
 
+/* Q and R of m rows of n columns, as LAPACK has them, in long double. a is Q then. Q has min(m, n) columns that are not zero */
+static void Factor(int64_t m, int64_t n, std::vector<long double> &a, std::vector<long double> &r)
+{
+  const int64_t            least = std::min(m, n);
+  std::vector<long double> q((size_t)(m * n)), tau((size_t)n);
+  const auto               at = [&](std::vector<long double> &x, int64_t i, int64_t j) -> long double & { return x[(size_t)(i * n + j)]; };
+  const auto               reflect = [&](std::vector<long double> &x, int64_t k, int64_t j) {
+    long double sum = at(x, k, j);
+
+    for (int64_t i = k + 1; i < m; i++) sum += at(a, i, k) * at(x, i, j);
+    at(x, k, j) -= tau[(size_t)k] * sum;
+    for (int64_t i = k + 1; i < m; i++) at(x, i, j) -= tau[(size_t)k] * sum * at(a, i, k);
+  };
+
+  for (int64_t k = 0; k < least; k++) {
+    const long double top = at(a, k, k);
+    long double       sum = 0;
+
+    for (int64_t i = k + 1; i < m; i++) sum += at(a, i, k) * at(a, i, k);
+    if (sum == 0) continue;
+    at(a, k, k)    = -copysignl(sqrtl(top * top + sum), top);
+    tau[(size_t)k] = (at(a, k, k) - top) / at(a, k, k);
+    for (int64_t i = k + 1; i < m; i++) at(a, i, k) /= top - at(a, k, k);
+    for (int64_t j = k + 1; j < n; j++) reflect(a, k, j);
+  }
+  r.assign((size_t)(n * n), 0);
+  for (int64_t i = 0; i < least; i++) {
+    for (int64_t j = i; j < n; j++) at(r, i, j) = at(a, i, j);
+    at(q, i, i) = 1;
+  }
+  for (int64_t k = least - 1; k >= 0; k--) {
+    for (int64_t j = 0; j < least; j++) reflect(q, k, j);
+  }
+  a = q;
+}
+
+/*
+   The prolongator of aggregates of up to 9 nodes and of one with all others, and nodes that are in none. All rows of an
+   aggregate but the first of them are times size
+*/
+static void TestProlong(int64_t nnodes, int32_t bs, int32_t ncols, HrpbScalar size, HrpbScalar first)
+{
+  const long double        bound = 1e4L * std::numeric_limits<HrpbScalar>::epsilon();
+  std::vector<int32_t>     begin(1), member, before(1), aggregate((size_t)nnodes, -1);
+  std::vector<HrpbInt>     rowptr(1), colidx;
+  std::vector<HrpbScalar>  vectors((size_t)(nnodes * bs * ncols));
+  std::vector<long double> a, r, all;
+  char                     where[128];
+  SparseGraph              p;
+  bool                     right = true, coarser = true;
+
+  snprintf(where, sizeof(where), "prolongator of %ld nodes of %d rows, %d columns, rows times %g, first %g", (long)nnodes, (int)bs, (int)ncols, (double)size, (double)first);
+  for (int64_t node = 0; node < nnodes;) {
+    const int64_t end = nnodes > 40 && node >= nnodes / 2 ? nnodes : std::min(nnodes, node + 1 + (int64_t)(Random() % 9));
+
+    for (; node < end; node++) {
+      if (node + 1 < end && Random() % 5 == 0) continue;
+      member.push_back((int32_t)node);
+      aggregate[(size_t)node] = (int32_t)begin.size() - 1;
+    }
+    begin.push_back((int32_t)member.size());
+  }
+  for (int64_t node = 0; node < nnodes; node++) before.push_back(before.back() + (aggregate[(size_t)node] >= 0));
+  for (int64_t row = 0; row < nnodes * bs; row++) {
+    const int32_t c    = aggregate[(size_t)(row / bs)];
+    const bool    is_first = c >= 0 && row == (int64_t)member[(size_t)begin[(size_t)c]] * bs;
+
+    for (int32_t j = 0; j < ncols; j++) {
+      vectors[(size_t)(j * nnodes * bs + row)] = Uniform() * (is_first ? first : size);
+      if (c >= 0) colidx.push_back((HrpbInt)(c * ncols + j));
+    }
+    rowptr.push_back((HrpbInt)colidx.size());
+  }
+
+  const SparseAggregates  g = {nnodes, (int64_t)begin.size() - 1, bs, ncols, begin.data(), member.data(), before.data()};
+  std::vector<HrpbScalar> coarse((size_t)(g.naggregates * ncols * ncols));
+
+  Check(SparseProlong(&g, aggregate.data(), vectors.data(), NULL, &p, coarse.data()));
+  Report(Download(p.rowptr, (size_t)(nnodes * bs + 1)) == rowptr && Download(p.colidx, (size_t)p.nnz) == colidx, "pattern", where);
+  const std::vector<HrpbScalar> values = Download(p.values, (size_t)p.nnz);
+
+  for (int64_t c = 0; c < g.naggregates; c++) {
+    const int64_t m = (int64_t)(begin[(size_t)c + 1] - begin[(size_t)c]) * bs;
+    const auto    row_of = [&](int64_t i) { return (int64_t)member[(size_t)(begin[(size_t)c] + i / bs)] * bs + i % bs; };
+
+    a.clear();
+    for (int64_t i = 0; i < m; i++) {
+      for (int32_t j = 0; j < ncols; j++) a.push_back(vectors[(size_t)(j * nnodes * bs + row_of(i))]);
+    }
+    Factor(m, ncols, a, r);
+    for (int64_t i = 0; i < m; i++) {
+      for (int32_t j = 0; j < ncols; j++) right = right && fabsl(values[(size_t)(rowptr[(size_t)row_of(i)] + j)] - a[(size_t)(i * ncols + j)]) <= bound;
+    }
+    for (int32_t i = 0; i < ncols; i++) {
+      for (int32_t j = 0; j < ncols; j++) {
+        const long double off = fabsl(coarse[(size_t)(j * g.naggregates * ncols + c * ncols + i)] - r[(size_t)(i * ncols + j)]);
+
+        coarser = coarser && off <= bound * sqrtl((long double)m) * (i ? size : std::max(size, first));
+      }
+    }
+  }
+  Report(right, "columns", where);
+  Report(coarser, "vectors of the level beneath", where);
+  Check(SparseGraphDestroy(&p, HRPB_SUCCESS, NULL));
+}
+
 /* Rows in pairs with the same columns, which are no pairs: no graph of blocks */
 static void TestMisaligned(void)
 {
@@ -436,6 +542,18 @@ static void TestGraphs(void)
   }
   TestIndependent(small_run ? 60 : 700, 700, 0);
   TestMisaligned();
+  for (int64_t n : {1, 7, small_run ? 60 : 900}) {
+    const HrpbScalar tiny = sizeof(HrpbScalar) == 8 ? 1e-170 : 1e-25, huge = sizeof(HrpbScalar) == 8 ? 1e200 : 1e30;
+
+    for (int32_t bs : {1, 3}) {
+      for (int32_t ncols : {1, 3, 6}) {
+        for (HrpbScalar size : {(HrpbScalar)1, tiny, huge}) {
+          TestProlong(n, bs, ncols, size, size);
+          TestProlong(n, bs, ncols, size, 1);
+        }
+      }
+    }
+  }
   for (Pattern left : {Band, Nothing, Dense}) {
     for (Pattern right : {Sparse, Nothing, Dense}) TestParts(small_run ? 40 : 400, left, right);
   }

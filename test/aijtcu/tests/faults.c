@@ -215,7 +215,8 @@ static PetscErrorCode RunScenarios(void)
   if (attached) tested = MATAIJCUSPARSE;
   InterposeMalloc(PETSC_TRUE);
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(scenarios); i++) {
-    if ((only[0] && strcmp(only, scenarios[i].name)) || (for_device && !scenarios[i].device)) continue;
+    if (only[0] ? strcmp(only, scenarios[i].name) : scenarios[i].alone) continue;
+    if (for_device && !scenarios[i].device) continue;
     PetscCall(AttemptAll(&scenarios[i]));
   }
   InterposeMalloc(PETSC_FALSE);
@@ -357,6 +358,10 @@ int main(int argc, char **argv)
     test:
       suffix: cuda_call
       args: -fail call
+    test:
+      suffix: cuda_memory_hierarchy
+      args: -fail memory -only hierarchy -pc_gamg_aggressive_square_graph {{0 1}}
+
     test:
       suffix: cuda_parallel
       nsize: 2

@@ -194,7 +194,7 @@ static PetscBool Counts(Kind kind, PetscBool optional)
 }
 
 /* lines of the log that show that another path was taken */
-static const char *const refusals[] = {"aijtcu: no ", "aijtcu: synergy is unknown", NULL};
+static const char *const refusals[] = {"aijtcu: no ", "aijtcu: synergy is unknown", "by the parent: ", "on the host: ", NULL};
 
 static long Call(int i, PARAMETERS)
 {

@@ -1143,11 +1143,79 @@ static PetscErrorCode DoOperatorDiagonal(World *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Prolongators that are not smoothed: no estimate of an eigenvalue, which roundings change, is in them */
+static PetscErrorCode CreateHierarchy(Mat A, PC *pc)
+{
+  PetscFunctionBegin;
+  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
+  PetscCall(PCSetType(*pc, PCGAMG));
+  PetscCall(PCGAMGSetNSmooths(*pc, 0));
+  PetscCall(PCGAMGSetCoarseEqLim(*pc, 4));
+  PetscCall(PCSetOperators(*pc, A, A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The prolongators of a hierarchy are those that PETSc makes of the same matrix on the host, but for roundings */
+static PetscErrorCode IsHierarchy(const World *w, PetscBool *is)
+{
+  PetscInt nlevels[2];
+  PC       pc[2] = {w->pc, NULL};
+  Mat      A;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJ, w->values, w->pattern, &A));
+  PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscCall(CreateHierarchy(A, &pc[1]));
+  PetscCall(PCSetUp(pc[1]));
+  for (int k = 0; k < 2; k++) PetscCall(PCMGGetLevels(pc[k], &nlevels[k]));
+  *is = (PetscBool)(nlevels[0] == nlevels[1] && nlevels[0] > 1);
+  for (PetscInt l = 1; l < nlevels[0] && *is; l++) {
+    PetscInt m[2], n[2], count[2];
+    Mat      P[2];
+
+    for (int k = 0; k < 2; k++) {
+      PetscCall(PCMGGetInterpolation(pc[k], l, &P[k]));
+      PetscCall(MatGetSize(P[k], &m[k], &n[k]));
+    }
+    *is = (PetscBool)(m[0] == m[1] && n[0] == n[1]);
+    for (PetscInt row = 0; row < m[0] && *is; row++) {
+      const PetscInt    *column[2];
+      const PetscScalar *value[2];
+
+      for (int k = 0; k < 2; k++) PetscCall(MatGetRow(P[k], row, &count[k], &column[k], &value[k]));
+      *is = (PetscBool)(count[0] == count[1]);
+      for (PetscInt i = 0; i < count[0] && *is; i++) *is = (PetscBool)(column[0][i] == column[1][i] && PetscAbsScalar(value[0][i] - value[1][i]) < 100 * PETSC_MACHINE_EPSILON);
+      for (int k = 0; k < 2; k++) PetscCall(MatRestoreRow(P[k], row, &count[k], &column[k], &value[k]));
+    }
+  }
+  PetscCall(PCDestroy(&pc[1]));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReadyHierarchy(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(ReadySymmetric(w));
+  PetscCall(CreateHierarchy(w->A, &w->pc));
+  w->transposed = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoHierarchy(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(PCSetUp(w->pc));
+  w->check = IsHierarchy;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 typedef struct {
   const char *name;
   PetscErrorCode (*ready)(World *);
   PetscErrorCode (*act)(World *);
   PetscBool device; /* differs on a device */
+  PetscBool alone;  /* only by its name: it makes many calls, and PETSc leaves much after an error */
 } Scenario;
 
 static const Scenario scenarios[] = {
@@ -1212,4 +1280,5 @@ static const Scenario scenarios[] = {
   {"get", ReadyA, DoGet, PETSC_TRUE},
   {"view", ReadyView, DoView, PETSC_TRUE},
   {"load", ReadyFile, DoLoad, PETSC_FALSE},
+  {"hierarchy", ReadyHierarchy, DoHierarchy, PETSC_TRUE, PETSC_TRUE},
   {"destroy", ReadyDestroy, DoDestroy, PETSC_TRUE}};
