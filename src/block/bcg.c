@@ -26,6 +26,10 @@
    Passes over a block on a device, with M a diagonal: 3 for S, 2 for H, 3 for Qn and its products, 3 for X, and 2 of
    the product with A. cg has one more.
 
+   A singular A has a null space, and right-hand sides without it have residuals without it, but for rounding. M Qn is
+   without it, too. So a column of Qn that is small beside what rounding has left there has a product with M Qn of either
+   sign, and grows. The null space is taken out of Qn as well, then.
+
    A block of one column is cg's.
 */
 #include "blockksp.h"
@@ -78,6 +82,8 @@ typedef struct {
 
   /* M where it is a diagonal that blocks are multiplied with. No Z = M Qn is made then */
   Vec D;
+
+  PetscBool project; /* the null space of a singular A is taken out of Qn */
 } AIJTCUBCG;
 
 static PetscErrorCode AIJTCUResetBCG(AIJTCUBlockKSP *s)
@@ -165,7 +171,7 @@ static void AIJTCUInvertFactor(AIJTCUBCG *b)
    G = Zeta^T Zeta by Cholesky with pivots, and F, with which F^T G F is 1 up to the rank. The columns of G are scaled
    for the choice of the pivots, because residuals have norms of all sizes. G is overwritten. Returns false if G has a
    negative number on its diagonal, which a positive definite M does not give. One that is small beside what Q had, one,
-   is rounding: that column is left out. With a singular A, M Qn is without the null space, and such numbers are common.
+   is rounding: that column is left out. So is any with a singular A: M Qn is without the null space.
 */
 static PetscBool AIJTCUFactor(AIJTCUBCG *b)
 {
@@ -178,7 +184,7 @@ static PetscBool AIJTCUFactor(AIJTCUBCG *b)
   (void)PetscArrayzero(zeta, N * N);
   b->rank = 0;
   for (PetscInt j = 0; j < N; j++) {
-    if (PetscRealPart(G[j * N + j]) < -PETSC_SQRT_MACHINE_EPSILON) return PETSC_FALSE;
+    if (!b->project && PetscRealPart(G[j * N + j]) < -PETSC_SQRT_MACHINE_EPSILON) return PETSC_FALSE;
     first[j] = PetscMax(PetscRealPart(G[j * N + j]), 0);
     done[j]  = PETSC_FALSE;
   }
@@ -478,6 +484,7 @@ static PetscErrorCode AIJTCUCycleBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt *its, 
   for (PetscBool first = PETSC_TRUE; c->nactive; first = PETSC_FALSE) {
     PetscBool again = PETSC_FALSE;
 
+    if (b->project) PetscCall(KSP_RemoveNullSpaceMat(ksp, Qn[0]));
     if (Z) PetscCall(AIJTCUBlockPCApply(ksp, Qn[0], Z));
     PetscCall(AIJTCUFetchBCG(ksp, s, *its, Qn[0], Z, first ? NULL : S[0], X));
     if (first) PetscCall(AIJTCUStopNaNs(ksp, s, *its, &again));
@@ -499,6 +506,35 @@ static PetscErrorCode AIJTCUCycleBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt *its, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether A has a null space, and B has nothing of it but rounding */
+static PetscErrorCode AIJTCUProjects(KSP ksp, AIJTCUBlockKSP *s, Mat B, PetscBool *is)
+{
+  const AIJTCUBlockCtx ctx = s->ctx;
+  const PetscInt       N   = s->columns.N;
+  const PetscScalar   *active, *dots;
+  MatNullSpace         nullsp;
+  Mat                  A, W;
+
+  PetscFunctionBegin;
+  PetscCall(PCGetOperators(ksp->pc, &A, NULL));
+  PetscCall(ksp->transpose_solve ? MatGetTransposeNullSpace(A, &nullsp) : MatGetNullSpace(A, &nullsp));
+  *is = (PetscBool)(nullsp != NULL);
+  if (!nullsp) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUBlockWork(ctx, RESULT, &W));
+  PetscCall(AIJTCUColumnsActive(s, &active));
+  PetscCall(AIJTCUBlockAXPBY(ctx, W, active, B, AIJTCUBlockScalars(ctx, AIJTCU_SCALARS_ZERO)));
+  PetscCall(AIJTCUBlockDots(ctx, 1, &W, W, AIJTCUBlockScalars(ctx, PIVOTS)));
+  PetscCall(KSP_RemoveNullSpaceMat(ksp, W));
+  PetscCall(AIJTCUBlockDots(ctx, 1, &W, W, AIJTCUBlockScalars(ctx, SQUARES)));
+  PetscCall(AIJTCUColumnsFetch(s, PIVOTS, SQUARES - PIVOTS + 1, &dots));
+  for (PetscInt j = 0; j < N; j++) {
+    const PetscReal all = PetscRealPart(dots[j]), left = PetscRealPart(dots[(SQUARES - PIVOTS) * N + j]);
+
+    if (!(all - left <= 100 * PETSC_MACHINE_EPSILON * all)) *is = PETSC_FALSE;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode AIJTCUSolveBCG(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
 {
   PetscInt its = 0;
@@ -509,6 +545,7 @@ static PetscErrorCode AIJTCUSolveBCG(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(AIJTCUSetUpBCG(s));
+  PetscCall(AIJTCUProjects(ksp, s, B, &((AIJTCUBCG *)s->data)->project));
   while (s->columns.nactive) PetscCall(AIJTCUCycleBCG(ksp, s, &its, B, X));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

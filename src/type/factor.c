@@ -7,6 +7,8 @@
 
    PETSc's ILU(0) copies the composed functions of the matrix into the factor. Ours would stay there when PETSc destroys
    it. So our entry replaces PETSc's there, too, and takes them away meanwhile.
+
+   Submatrices of an aijtcu, as PCASM and PCBJACOBI have them, may be of the parent type. Their factors are wrapped as well.
 */
 #include "typeimpl.h"
 
@@ -138,21 +140,49 @@ static PetscErrorCode AIJTCUFactorWrap(Mat F, IS r, IS c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+  #define PART_KEY "MatAIJTCUPart"
+
+typedef struct {
+  PetscBool is;
+} AIJTCUPart;
+
 static PetscErrorCode MatGetFactor_AIJTCU(Mat A, MatFactorType ftype, Mat *F)
 {
   AIJTCUPlan *plan;
+  AIJTCUPart *part;
   GetFactorFn getfactor = parent_getfactor[ftype];
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall(PetscObjectContainerQuery((PetscObject)A, PART_KEY, &part));
   /* The default of a host matrix is PETSc's own solver */
   if (plan && !plan->id.device) PetscCall(MatSolverTypeGet(MATSOLVERPETSC, MATSEQAIJ, ftype, NULL, NULL, &getfactor));
   if (plan) AIJTCUCallParentBare(A, (*getfactor)(A, ftype, F));
   else PetscCall((*getfactor)(A, ftype, F));
-  if (plan && *F) PetscCall(AIJTCUFactorWrap(*F, NULL, NULL));
+  if ((plan || part) && *F) PetscCall(AIJTCUFactorWrap(*F, NULL, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif
+
+/* B was taken out of an aijtcu */
+PetscErrorCode AIJTCUMarkPart(Mat B)
+{
+#if PetscDefined(HAVE_CUDA)
+  AIJTCUPlan *plan;
+  AIJTCUPart *part;
+  PetscBool   device;
+#endif
+
+  PetscFunctionBegin;
+#if PetscDefined(HAVE_CUDA)
+  PetscCall(AIJTCUGetPlan(B, &plan));
+  PetscCall(PetscObjectTypeCompare((PetscObject)B, MATSEQAIJCUSPARSE, &device));
+  if (!plan && device) PetscCall(AIJTCUComposedData((PetscObject)B, PART_KEY, sizeof(*part), (void **)&part));
+#else
+  (void)B;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 PetscErrorCode AIJTCURegisterFactors(void)
 {

@@ -47,6 +47,7 @@ PETSC_INTERN PetscErrorCode AIJTCUCheckThreshold(Mat, PetscReal);
 
 /* factor.c */
 PETSC_INTERN PetscErrorCode AIJTCURegisterFactors(void);
+PETSC_INTERN PetscErrorCode AIJTCUMarkPart(Mat);
 
 /* query.c */
 PETSC_INTERN PetscErrorCode AIJTCUSynergyFromCounts(PetscInt64, PetscInt64, PetscInt64, MatAIJTCUSynergy *);

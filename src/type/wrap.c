@@ -402,7 +402,22 @@ static PetscErrorCode AIJTCUMarkRows(const AIJTCUPlan *plan, Mat rows)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Those of a sequential matrix are of its type. Those of a parallel one are sequential, and of the parent type */
+/* Factors of the block are made as those of an aijtcu are, so it has its plan before */
+static PetscErrorCode MatGetDiagonalBlock_AIJTCU(Mat A, Mat *block)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  if (A->assembled) PetscCall(AIJTCUAttachBlocks(A));
+  PetscCall((*plan->id.parent.getdiagonalblock)(A, block));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Those of a sequential matrix are of its type. Those of a parallel one are sequential, and of the parent type, as those
+   of its diagonal block are
+*/
 static PetscErrorCode MatCreateSubMatrices_AIJTCU(Mat A, PetscInt n, const IS rows[], const IS cols[], MatReuse reuse, Mat *B[])
 {
   AIJTCUPlan *plan;
@@ -413,7 +428,8 @@ static PetscErrorCode MatCreateSubMatrices_AIJTCU(Mat A, PetscInt n, const IS ro
   if (reuse == MAT_INITIAL_MATRIX) {
     for (PetscInt i = 0; i < n; i++) {
       PetscCall(AIJTCUInherit(A, (*B)[i]));
-      if (plan->id.kind == AIJTCU_KIND_MPI) PetscCall(AIJTCUMarkRows(plan, (*B)[i]));
+      if (plan->id.kind == AIJTCU_KIND_MPI && plan->id.own_name) PetscCall(AIJTCUMarkRows(plan, (*B)[i]));
+      PetscCall(AIJTCUMarkPart((*B)[i]));
     }
   } else if (plan->id.kind == AIJTCU_KIND_MPI) PetscCall(AIJTCUSubMatricesFilled(n, *B));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -428,6 +444,9 @@ static PetscErrorCode MatCreateSubMatricesMPI_AIJTCU(Mat A, PetscInt n, const IS
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCall((*plan->id.parent.createsubmatricesmpi)(A, n, rows, cols, reuse, B));
   if (reuse == MAT_REUSE_MATRIX) PetscCall(AIJTCUSubMatricesFilled(n, *B));
+  else {
+    for (PetscInt i = 0; i < n; i++) PetscCall(AIJTCUMarkPart((*B)[i]));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -563,7 +582,7 @@ static const AIJTCUOp ops[] = {
   AIJTCU_OP(creategraph, MatCreateGraph_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
   AIJTCU_OP(permute, MatPermute_AIJTCU, AIJTCU_FOR_OWN),
   AIJTCU_OP(createsubmatrix, MatCreateSubMatrix_AIJTCU, AIJTCU_FOR_OWN),
-  AIJTCU_OP(createsubmatrices, MatCreateSubMatrices_AIJTCU, AIJTCU_FOR_OWN),
+  AIJTCU_OP(createsubmatrices, MatCreateSubMatrices_AIJTCU, 0),
   AIJTCU_OP(createsubmatricesmpi, MatCreateSubMatricesMPI_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_MPI),
   AIJTCU_OP(mult, MatMult_AIJTCU, AIJTCU_FOR_DEVICE),
   AIJTCU_OP(multadd, MatMultAdd_AIJTCU, AIJTCU_FOR_DEVICE),
@@ -574,6 +593,7 @@ static const AIJTCUOp ops[] = {
   AIJTCU_OP(sor, MatSOR_AIJTCU, AIJTCU_FOR_DEVICE | AIJTCU_FOR_MPI),
   AIJTCU_OP(multdiagonalblock, MatMultDiagonalBlock_AIJTCU, AIJTCU_FOR_DEVICE | AIJTCU_FOR_MPI),
   AIJTCU_OP(getdiagonal, MatGetDiagonal_AIJTCU, AIJTCU_FOR_DEVICE),
+  AIJTCU_OP(getdiagonalblock, MatGetDiagonalBlock_AIJTCU, AIJTCU_FOR_DEVICE | AIJTCU_FOR_MPI),
   AIJTCU_OP(getcolumnreductions, MatGetColumnReductions_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
   AIJTCU_OP(getmultiprocblock, MatGetMultiProcBlock_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_MPI),
   AIJTCU_OP(ishermitian, MatIsHermitian_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),

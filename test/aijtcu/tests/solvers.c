@@ -993,6 +993,9 @@ static const Row linear[] = {
   {"deflation", "-ksp_type cg -pc_type deflation -pc_deflation_compute_space aggregation -pc_deflation_compute_space_size 1", {STIFF}, Anew, 1e-8, SEQ_ON_DEVICE},
   {"tsirm", "-ksp_type tsirm -ksp_max_it 30 -pc_type ksp -ksp_ksp_type gmres -ksp_ksp_max_it 10 -ksp_ksp_rtol 1e-12 -ksp_pc_type jacobi", {SKEWED}, Linear, 1e-8, ANY | REAL},
   {"bicg", "-ksp_type bicg -pc_type jacobi", {SKEWED}, Linear, 1e-8, ANY},
+  {"bicg_bjacobi", "-ksp_type bicg -pc_type bjacobi -sub_pc_type lu", {SKEWED}, Linear, 1e-8, ANY}, /* factors are computed anew, and solve with transposes */
+  {"bicg_bjacobi_blocks", "-ksp_type bicg -pc_type bjacobi -pc_bjacobi_blocks 6 -sub_pc_type ilu", {SKEWED}, Linear, 1e-8, ANY},
+  {"bicg_asm", "-ksp_type bicg -pc_type asm -sub_pc_type lu", {SKEWED}, Linear, 1e-8, ANY},
   {"lsqr", "-ksp_type lsqr -pc_type none", {SKEWED}, Linear, 1e-8, ANY},
   {"cgne", "-ksp_type cgne -pc_type none", {SKEWED}, Linear, 1e-8, ANY | REAL},
   {"chebyshev", "-ksp_type chebyshev -pc_type jacobi", {STIFF}, Linear, 1e-8, ANY},
