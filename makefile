@@ -13,7 +13,7 @@ make test-headers compile against the headers of other PETScs: complex, in both 
 make test-matrix  build those PETScs, and one with debug checks, and run all tests with each (8 to 25 minutes for each that is not built yet)
 make test-architectures  compile the kernels for other GPUs than the one here: ARCHITECTURES='80 86 89 90 100 120', PRECISIONS='double single'
                   (5 minutes on two cores)
-make test-emulated  run the kernels for a GPU on this machine's processor, where threads of a GPU take turns (5 minutes on two cores, 8 in single precision)
+make test-emulated  run the kernels for a GPU on this machine's processor, where threads of a GPU take turns (10 minutes on two cores, 15 in single precision)
 make test-petsc   run PETSc's own tests of aijcusparse with our type in its place (minutes; for a GPU)
 make test-slepc   run SLEPc's own tests of aijcusparse with our type in its place (minutes; for a GPU)
 make test-packaging  try the channels of packaging/ that take minutes; the first, petsc, builds a PETSc: 10 minutes on two cores

@@ -125,7 +125,8 @@ static PetscErrorCode AttentionMatrices(const Nodes *nodes, const Graph *g, Atte
   PetscCall(PatternCreate(nodes, copies, 0, t->heads, &t->pattern));
   PetscCall(MatDestroy(&copies));
   PetscCall(PatternMat(&t->pattern, mat[0]));
-  for (size_t i = 1; i < PETSC_STATIC_ARRAY_LENGTH(mat); i++) PetscCall(MatDuplicate(*mat[0], MAT_COPY_VALUES, mat[i])); /* PETSc's list of the entries is shared */
+  /* duplicates share PETSc's list of the entries */
+  for (size_t i = 1; i < PETSC_STATIC_ARRAY_LENGTH(mat); i++) PetscCall(MatDuplicate(*mat[0], MAT_COPY_VALUES, mat[i]));
   PetscCall(MatCreateVecs(t->D, &t->ones, NULL));
   PetscCall(VecSet(t->ones, 1));
   PetscFunctionReturn(PETSC_SUCCESS);

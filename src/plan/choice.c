@@ -786,8 +786,9 @@ static void AIJTCUDecideBricks(const AIJTCUQuestion *q, AIJTCUDecision *d)
   if (q->op == SPMM_OP_SAMPLED && f->bricks_state == AIJTCU_READY) {
     if (f->bricks_reordered) return;
     d->format = f->bricks_format;
-  } else if (AIJTCU_PARTS > 1 && f->on_device && q->o->format.brick_rows && !d->reordered && AIJTCULacksSurvey(q, d)) return; /* for pairs */
-  else if (q->o->format.brick_rows || !f->on_device) d->format = AIJTCUFormatSet(q->o);
+  } else if (AIJTCU_PARTS > 1 && f->on_device && q->o->format.brick_rows && !d->reordered && AIJTCULacksSurvey(q, d)) {
+    return; /* for pairs */
+  } else if (q->o->format.brick_rows || !f->on_device) d->format = AIJTCUFormatSet(q->o);
   else if (tuned) d->format = *tuned;
   else if (!d->reordered && AIJTCULacksSurvey(q, d)) return;
   else d->format = d->reordered ? SpmmBrickFormatReordered(&facts) : AIJTCUSuitableFormat(q, &facts);

@@ -418,7 +418,10 @@ static void TestParts(int64_t nrows, Pattern left, Pattern right)
   FreeDevice(o);
 }
 
-/* Q and R of m rows of n columns, as LAPACK has them, in long double. a is Q then. Q has min(m, n) columns that are not zero */
+/*
+   Q and R of m rows of n columns, as LAPACK has them, in long double. a is Q then, with min(m, n) columns that are not
+   zero
+*/
 static void Factor(int64_t m, int64_t n, std::vector<long double> &a, std::vector<long double> &r)
 {
   const int64_t            least = std::min(m, n);
