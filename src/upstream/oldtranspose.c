@@ -16,7 +16,7 @@
      MatILUFactorNumeric_SeqAIJCUSPARSE_ILU0().
 
    Needed: 3.24 to 3.26 with CUDA 12.1.1 or newer. Gone when: "MatSolveTranspose() with a factor computed anew" of
-   upstream.c. Ours: matsolve.c with dense blocks of the host.
+   upstream.c. Ours: matsolve.c with dense blocks of the host; "bicg_bjacobi" and "bicg_asm" of solvers.c.
 
    Here that flag is reset. Where it is not found, MatSolveTranspose() of a factor computed anew is an error
 */
