@@ -1003,6 +1003,20 @@ PetscErrorCode AIJTCUBlockCtxTakes(AIJTCUBlockCtx ctx, Vec D, PetscBool *takes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Not so where a matrix of the device is bound to the host, or is columns of such a one: src/upstream/boundsubmatrix.c */
+static PetscErrorCode AIJTCUBlockIsDevice(Mat X, PetscBool *is)
+{
+  PetscBool bound;
+  Mat       local;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetLocalMatrix(X, &local));
+  PetscCall(MatBoundToCPU(X, &bound));
+  PetscCall(PetscObjectTypeCompare((PetscObject)local, MATSEQDENSECUDA, is));
+  if (bound) *is = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Whether D, X and Y are all on a device that kernels run on */
 static PetscErrorCode AIJTCUBlockScaleOnDevice(Vec D, Mat X, Mat Y, PetscBool *device)
 {
@@ -1010,8 +1024,8 @@ static PetscErrorCode AIJTCUBlockScaleOnDevice(Vec D, Mat X, Mat Y, PetscBool *d
 
   PetscFunctionBegin;
   PetscCall(AIJTCUVecIsDevice(D, device));
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)X, &x, MATSEQDENSECUDA, MATMPIDENSECUDA, ""));
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)Y, &y, MATSEQDENSECUDA, MATMPIDENSECUDA, ""));
+  PetscCall(AIJTCUBlockIsDevice(X, &x));
+  PetscCall(AIJTCUBlockIsDevice(Y, &y));
   *device = (PetscBool)(*device && x && y);
   #if AIJTCU_HAVE_DEVICE
   if (*device) PetscCall(AIJTCUDeviceRuns(device));
