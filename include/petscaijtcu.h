@@ -22,6 +22,8 @@
                                                  `MatAIJTCUSetReorder()`
 .  -mat_aijtcu_mult (auto|cusparse|csr|nodes|csr16) - what multiplies with one vector, see `MatAIJTCUSetMult()`
 .  -mat_aijtcu_sparse (auto|cusparse|hash) - who makes products with sparse matrices, see `MatAIJTCUSetSparse()`
+.  -mat_aijtcu_mg_precision (full|single)      - precision of a multigrid cycle for one vector, see
+                                                 `MatAIJTCUSetMGPrecision()`
 .  -mat_aijtcu_tune (none|proxy)               - whether path and format are chosen by timing, see `MatAIJTCUSetTune()`
 .  -mat_aijtcu_products n                      - how many products are expected, see
                                                  `MatAIJTCUSetExpectedProducts()`
@@ -237,6 +239,26 @@ typedef enum {
   MAT_AIJTCU_SPARSE_HASH
 } MatAIJTCUSparse;
 PETSC_EXTERN const char *const MatAIJTCUSparses[];
+
+/*E
+   MatAIJTCUMGPrecision - the precision in which multigrid with a `MATAIJTCU` works on one vector on a device
+
+   Values:
++  `MAT_AIJTCU_MG_PRECISION_FULL`   - that of `PetscScalar`
+-  `MAT_AIJTCU_MG_PRECISION_SINGLE` - single precision, but for the coarse solve
+
+   Level: intermediate
+
+   Note:
+   `MatAIJTCUMGPrecisions` has the names that options take, in this order.
+
+.seealso: `MATAIJTCU`, `MatAIJTCUSetMGPrecision()`, `MatAIJTCUGetMGPrecision()`
+E*/
+typedef enum {
+  MAT_AIJTCU_MG_PRECISION_FULL,
+  MAT_AIJTCU_MG_PRECISION_SINGLE
+} MatAIJTCUMGPrecision;
+PETSC_EXTERN const char *const MatAIJTCUMGPrecisions[];
 
 /*E
    MatAIJTCUHalo - how the processes of a `MATAIJTCU` exchange rows of the dense matrix
@@ -495,6 +517,8 @@ PETSC_EXTERN PetscErrorCode MatAIJTCUSetMult(Mat, MatAIJTCUMult);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetMult(Mat, MatAIJTCUMult *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUSetSparse(Mat, MatAIJTCUSparse);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetSparse(Mat, MatAIJTCUSparse *);
+PETSC_EXTERN PetscErrorCode MatAIJTCUSetMGPrecision(Mat, MatAIJTCUMGPrecision);
+PETSC_EXTERN PetscErrorCode MatAIJTCUGetMGPrecision(Mat, MatAIJTCUMGPrecision *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetTuning(Mat, PetscInt, MatAIJTCUTuning *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUSetExpectedProducts(Mat, PetscInt);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetExpectedProducts(Mat, PetscInt *);

@@ -45,7 +45,7 @@ static __global__ void __launch_bounds__(VECTOR_THREADS, sizeof(Number) == 16 ? 
   else MultiplyBin<5, Number>(a, bins, block);
 }
 
-template <typename Number, bool CONJUGATE>
+template <typename Number, bool CONJUGATE = false>
 static HrpbError RunFor(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
 {
   VectorProductWith<Number> p;
@@ -64,18 +64,15 @@ static HrpbError RunFor(const SpmmMatrix *A, const SpmmOperands *o, void *work, 
   return VectorLaunch(VectorBins<Number>, &p, blocks, stream, bins);
 }
 
-static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
-{
-  return RunFor<HrpbScalar, false>(A, o, work, stream);
-}
-
 static bool Takes(const SpmmFacts *facts, const HrpbParams *, const SpmmOperands *o, const SpmmDevice *)
 {
   return facts->bins && !facts->staged && VectorTakes(o);
 }
 
 SPMM_KERNEL(SpmmVectorBins) =
-  VectorKernel("vector-bins", "CSR times one vector, rows sorted by their length", Takes, VectorWork, Run);
+  VectorKernel("vector-bins", "CSR times one vector, rows sorted by their length", Takes, VectorWork, RunFor<HrpbScalar>);
+
+VECTOR_SINGLE_KERNEL(SpmmVectorBinsSingle, "vector-bins", Takes, RunFor<float>);
 
 template <bool CONJUGATE> static HrpbError RunPairs(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
 {

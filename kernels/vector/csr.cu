@@ -48,21 +48,20 @@ static __global__ void __launch_bounds__(VECTOR_THREADS, BlocksOf(VECTOR_PART_TU
   VectorMultiplyPart(a, blockIdx.x);
 }
 
-HrpbError VectorMultiplyParts(const VectorProduct *p, cudaStream_t stream)
+template <typename Number> HrpbError VectorMultiplyParts(const VectorProductWith<Number> *p, cudaStream_t stream)
 {
-  HrpbCall(HrpbLaunch(MultiplyParts<HrpbScalar>, p->nparts, VECTOR_THREADS, 0, stream, *p));
+  HrpbCall(HrpbLaunch(MultiplyParts<Number>, p->nparts, VECTOR_THREADS, 0, stream, *p));
   return HRPB_SUCCESS;
 }
 
-HrpbError VectorMultiplyParts(const VectorPairProduct *p, cudaStream_t stream)
-{
-  HrpbCall(HrpbLaunch(MultiplyParts<VectorPair>, p->nparts, VECTOR_THREADS, 0, stream, *p));
-  return HRPB_SUCCESS;
-}
-
+/* Column-major, and a step has no blocks along its diagonal */
 bool VectorTakes(const SpmmOperands *o)
 {
-  return o->N == 1 && o->X.layout == SPMM_COLUMN_MAJOR && o->Y.layout == SPMM_COLUMN_MAJOR && (o->update == SPMM_ASSIGN || (o->update == SPMM_ADD && o->Y0.layout == SPMM_COLUMN_MAJOR));
+  if (o->N != 1 || o->X.layout != SPMM_COLUMN_MAJOR || o->Y.layout != SPMM_COLUMN_MAJOR) return false;
+  if (o->update == SPMM_ASSIGN) return true;
+  if (o->Y0.array && o->Y0.layout != SPMM_COLUMN_MAJOR) return false;
+  if (o->update == SPMM_ADD) return true;
+  return o->update == SPMM_STEP && (!o->B.array || o->B.layout == SPMM_COLUMN_MAJOR) && (!o->D || o->dblock == 1);
 }
 
 HrpbError VectorWork(const SpmmMatrix *A, const SpmmOperands *, size_t *bytes)
@@ -79,9 +78,9 @@ HrpbError VectorPairWork(const SpmmMatrix *A, const SpmmOperands *o, size_t *byt
   return err;
 }
 
-static void SetValues(const HrpbScalar *values, bool, const HrpbScalar **to)
+template <typename Number> static void SetValues(const HrpbScalar *values, bool, const Number **to)
 {
-  *to = values;
+  *to = (const Number *)values;
 }
 
 static void SetValues(const HrpbScalar *values, bool conjugate, VectorPairValues *to)
@@ -90,35 +89,38 @@ static void SetValues(const HrpbScalar *values, bool conjugate, VectorPairValues
 }
 
 template <typename Number>
-static HrpbError ProductOf(const SpmmMatrix *A, const SpmmOperands *o, void *work, bool conjugate, VectorProductWith<Number> *p)
+HrpbError VectorProductOf(const SpmmMatrix *A, const SpmmOperands *o, void *work, VectorProductWith<Number> *p, bool conjugate)
 {
-  const VectorPlan                     *v = A->vector;
+  const VectorPlan                     *v    = A->vector;
+  const bool                            step = o->update == SPMM_STEP;
   typename VectorValuesOf<Number>::Type values;
 
   if (!VectorTakes(o)) return HRPB_ERR_UNSUPPORTED;
   SetValues(A->values, conjugate, &values);
-  *p = {A->rowptr, A->colidx, values, (const Number *)o->X.array, o->update == SPMM_ADD ? (const Number *)o->Y0.array : NULL,
+  *p = {A->rowptr, A->colidx, values, (const Number *)o->X.array, o->update == SPMM_ASSIGN ? NULL : (const Number *)o->Y0.array,
     (Number *)o->Y.array, (Number *)work, (const VectorPart *)v->parts, (const VectorLongRow *)v->long_rows, (const int32_t *)v->nodes,
     (const int32_t *)v->order, (const int32_t *)v->bases, v->columns ? (const uint16_t *)v->columns - v->first : NULL,
-    (const VectorBlock *)v->blocks, (const uint8_t *)v->places, v->nrows, v->nnodes, v->nlong, v->long_entries, v->nparts, 0};
+    (const VectorBlock *)v->blocks, (const uint8_t *)v->places, v->nrows, v->nnodes, v->nlong, v->long_entries, v->nparts, 0, {}};
+  if constexpr (std::is_floating_point<Number>::value) {
+    if (step) p->step = {true, (const Number *)o->B.array, (const Number *)o->D, (Number)o->a, (Number)o->b, (Number)o->c};
+  } else if (step) return HRPB_ERR_UNSUPPORTED;
   return HRPB_SUCCESS;
 }
 
-HrpbError VectorProductOf(const SpmmMatrix *A, const SpmmOperands *o, void *work, VectorProduct *p, bool conjugate)
-{
-  return ProductOf(A, o, work, conjugate, p);
-}
-
-HrpbError VectorProductOf(const SpmmMatrix *A, const SpmmOperands *o, void *work, VectorPairProduct *p, bool conjugate)
-{
-  return ProductOf(A, o, work, conjugate, p);
-}
+#define INSTANTIATE(Number) \
+  template HrpbError VectorMultiplyParts(const VectorProductWith<Number> *, cudaStream_t); \
+  template HrpbError VectorProductOf(const SpmmMatrix *, const SpmmOperands *, void *, VectorProductWith<Number> *, bool)
+INSTANTIATE(HrpbScalar);
+INSTANTIATE(VectorPair);
+#if !defined(HRPB_USE_SINGLE)
+INSTANTIATE(float);
+#endif
 
 template <int LANES, bool SHORT, typename Number> static HrpbError Launch(VectorProductWith<Number> *p, int32_t turns, cudaStream_t stream)
 {
   auto kernel = turns == 2 ? VectorCsr<LANES, 2, SHORT, Number> : VectorCsr<LANES, 4, SHORT, Number>;
 
-  if constexpr (LANES <= MOST_LANES_OF_8 && sizeof(Number) == sizeof(HrpbScalar)) {
+  if constexpr (LANES <= MOST_LANES_OF_8 && sizeof(Number) <= sizeof(HrpbScalar)) {
     if (turns == 8) kernel = VectorCsr<LANES, 8, SHORT, Number>;
   }
 
@@ -150,6 +152,14 @@ SPMM_KERNEL(SpmmVectorCsr) =
 
 SPMM_KERNEL(SpmmVectorCsr16) =
   VectorKernel("vector-csr16", "CSR times one vector, columns of 16 bits", TakesShort, VectorWork, Run<true>);
+
+template <bool SHORT> static HrpbError RunSingle(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
+{
+  return Run<SHORT, float>(A, o, work, stream);
+}
+
+VECTOR_SINGLE_KERNEL(SpmmVectorCsrSingle, "vector-csr", Takes, RunSingle<false>);
+VECTOR_SINGLE_KERNEL(SpmmVectorCsr16Single, "vector-csr16", TakesShort, RunSingle<true>);
 
 template <bool CONJUGATE> static HrpbError RunPairs(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
 {

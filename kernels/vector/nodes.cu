@@ -6,33 +6,35 @@
 */
 #include "vector.cuh"
 
-/* In single precision there are registers for more reads, and for more thread blocks */
-static constexpr bool SINGLE = sizeof(HrpbScalar) == 4;
-
-/* Entries of a row that are on their way together */
-static __host__ __device__ constexpr int TurnsOf(int rows)
+/*
+   Entries of a row that are on their way together. In single precision there are registers for more reads, and for more
+   thread blocks
+*/
+static __host__ __device__ constexpr int TurnsOf(int rows, bool single)
 {
-  return rows == 3 || rows == VECTOR_NODE || (SINGLE && rows == 6) ? 4 : 2;
+  return rows == 3 || rows == VECTOR_NODE || (single && rows == 6) ? 4 : 2;
 }
 
 /* Thread blocks on a multiprocessor, which leave each registers for its reads, see csr.cu */
-static __host__ __device__ constexpr int BlocksOf(int rows)
+static __host__ __device__ constexpr int BlocksOf(int rows, bool single)
 {
-  return rows == 2 ? 6 : rows <= 4 ? 4 : rows == 6 || SINGLE ? 3 : 2;
+  return rows == 2 ? 6 : rows <= 4 ? 4 : rows == 6 || single ? 3 : 2;
 }
 
 /*
    What a lane adds of each row of a node. Rows that the node does not have are its last one once more, and nobody asks
    for their sums
 */
-template <int LANES, int ROWS, typename Column> static __device__ __forceinline__ void AddNode(const Column *colidx, const HrpbScalar *values, int32_t nrows, int32_t length, const HrpbScalar *x, int32_t lane, HrpbScalar (&sum)[ROWS])
+template <int LANES, int ROWS, typename Column, typename Number>
+static __device__ __forceinline__ void AddNode(const Column *colidx, const Number *values, int32_t nrows, int32_t length, const Number *x,
+  int32_t lane, Number (&sum)[ROWS])
 {
-  constexpr int TURNS = TurnsOf(ROWS);
+  constexpr int TURNS = TurnsOf(ROWS, sizeof(Number) == 4);
 
 #pragma unroll 1
   for (int32_t first = lane; first < length; first += LANES * TURNS) {
     int32_t    col[TURNS];
-    HrpbScalar value[TURNS][ROWS], b[TURNS];
+    Number     value[TURNS][ROWS], b[TURNS];
     const auto At = [&](int i) { return i == 0 ? first : min(first + i * LANES, length - 1); };
 
 #pragma unroll
@@ -54,7 +56,9 @@ template <int LANES, int ROWS, typename Column> static __device__ __forceinline_
   }
 }
 
-template <int LANES, int ROWS, bool SHORT> static __global__ void __launch_bounds__(VECTOR_THREADS, BlocksOf(ROWS)) VectorNodes(const __grid_constant__ VectorProduct a)
+template <int LANES, int ROWS, bool SHORT, typename Number>
+static __global__ void __launch_bounds__(VECTOR_THREADS, BlocksOf(ROWS, sizeof(Number) == 4))
+  VectorNodes(const __grid_constant__ VectorProductWith<Number> a)
 {
   const uint32_t node = (blockIdx.x - a.nparts) * (VECTOR_THREADS / LANES) + threadIdx.x / LANES;
   const int32_t  lane = threadIdx.x % LANES;
@@ -67,17 +71,17 @@ template <int LANES, int ROWS, bool SHORT> static __global__ void __launch_bound
   const int32_t length = is ? (int32_t)(__ldg(a.rowptr + row + 1) - begin) : 0;
   const bool    whole  = length <= a.long_entries;
   const int32_t base   = SHORT && is ? __ldg(a.bases + row / VECTOR_GROUP) : -1;
-  HrpbScalar    sum[ROWS] = {};
+  Number        sum[ROWS] = {};
 
   if (SHORT && base >= 0) AddNode<LANES, ROWS>(a.columns + begin, a.values + begin, nrows, whole ? length : 0, a.x + base, lane, sum);
   else AddNode<LANES, ROWS>(a.colidx + begin, a.values + begin, nrows, whole ? length : 0, a.x, lane, sum);
 #pragma unroll
   for (int first = 0; first < ROWS; first += LANES) { /* a lane stores a row */
-    HrpbScalar mine = 0;
+    Number mine = 0;
 
 #pragma unroll
     for (int r = first; r < ROWS && r < first + LANES; r++) {
-      const HrpbScalar all = HrpbSumOfLanes<LANES>(sum[r]);
+      const Number all = HrpbSumOfLanes<LANES>(sum[r]);
 
       if (lane == r - first) mine = all;
     }
@@ -85,23 +89,23 @@ template <int LANES, int ROWS, bool SHORT> static __global__ void __launch_bound
   }
 }
 
-template <int LANES, int ROWS> static HrpbError Launch(VectorProduct *p, cudaStream_t stream)
+template <int LANES, int ROWS, typename Number> static HrpbError Launch(VectorProductWith<Number> *p, cudaStream_t stream)
 {
   const int64_t per_block = VECTOR_THREADS / LANES;
-  const auto    kernel    = p->columns ? VectorNodes<LANES, ROWS, true> : VectorNodes<LANES, ROWS, false>;
+  const auto    kernel    = p->columns ? VectorNodes<LANES, ROWS, true, Number> : VectorNodes<LANES, ROWS, false, Number>;
 
   return VectorLaunch(kernel, p, (p->nnodes + per_block - 1) / per_block, stream);
 }
 
-template <int LANES> static HrpbError LaunchRows(VectorProduct *p, int32_t rows, cudaStream_t stream)
+template <int LANES, typename Number> static HrpbError LaunchRows(VectorProductWith<Number> *p, int32_t rows, cudaStream_t stream)
 {
   return rows == 2 ? Launch<LANES, 2>(p, stream) : rows == 3 ? Launch<LANES, 3>(p, stream) : rows == 4 ? Launch<LANES, 4>(p, stream) : rows == 6 ? Launch<LANES, 6>(p, stream) : Launch<LANES, VECTOR_NODE>(p, stream);
 }
 
-static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
+template <typename Number> static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
 {
-  const int32_t rows = A->vector->node_rows;
-  VectorProduct p;
+  const int32_t             rows = A->vector->node_rows;
+  VectorProductWith<Number> p;
 
   HrpbCall(VectorProductOf(A, o, work, &p));
   return VectorWithLanes(A->vector->lanes, [&](auto lanes) { return LaunchRows<decltype(lanes)::value>(&p, rows, stream); });
@@ -113,4 +117,6 @@ static bool Takes(const SpmmFacts *facts, const HrpbParams *, const SpmmOperands
 }
 
 SPMM_KERNEL(SpmmVectorNodes) =
-  VectorKernel("vector-nodes", "CSR times one vector, columns once for rows that share them", Takes, VectorWork, Run);
+  VectorKernel("vector-nodes", "CSR times one vector, columns once for rows that share them", Takes, VectorWork, Run<HrpbScalar>);
+
+VECTOR_SINGLE_KERNEL(SpmmVectorNodesSingle, "vector-nodes", Takes, Run<float>);

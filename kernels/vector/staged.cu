@@ -120,7 +120,7 @@ static __global__ void __launch_bounds__(VECTOR_THREADS, BlocksOf(sizeof(Number)
   if (thread < nrows) VectorStore(a, b.first + thread, sums[thread]);
 }
 
-template <typename Number, bool CONJUGATE>
+template <typename Number, bool CONJUGATE = false>
 static HrpbError RunFor(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
 {
   VectorProductWith<Number> p;
@@ -129,18 +129,15 @@ static HrpbError RunFor(const SpmmMatrix *A, const SpmmOperands *o, void *work, 
   return VectorLaunch(VectorStaged<Number>, &p, A->vector->nblocks, stream);
 }
 
-static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
-{
-  return RunFor<HrpbScalar, false>(A, o, work, stream);
-}
-
 static bool Takes(const SpmmFacts *facts, const HrpbParams *, const SpmmOperands *o, const SpmmDevice *)
 {
   return facts->staged && VectorTakes(o);
 }
 
 SPMM_KERNEL(SpmmVectorStaged) =
-  VectorKernel("vector-staged", "CSR times one vector, entries of neighbouring rows at once", Takes, VectorWork, Run);
+  VectorKernel("vector-staged", "CSR times one vector, entries of neighbouring rows at once", Takes, VectorWork, RunFor<HrpbScalar>);
+
+VECTOR_SINGLE_KERNEL(SpmmVectorStagedSingle, "vector-staged", Takes, RunFor<float>);
 
 template <bool CONJUGATE> static HrpbError RunPairs(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
 {

@@ -1,7 +1,8 @@
 /*
    What the kernels for one vector share: how a row is added up, and where its sum goes.
 
-   Numbers are HrpbScalar, or VectorPair, a complex number. Kernels are written once for both.
+   Numbers are HrpbScalar, or VectorPair, a complex number, or float in a library of double precision (single.h). Kernels
+   are written once for all.
 */
 #pragma once
 
@@ -53,6 +54,13 @@ template <> struct VectorValuesOf<VectorPair> {
   typedef VectorPairValues Type;
 };
 
+/* A step of a smoother with a diagonal, in place of y0 + A x: y = a y0 + b x + c D (rhs - A x). See SPMM_STEP */
+template <typename Number> struct VectorStep {
+  bool          is;
+  const Number *rhs, *D; /* or NULL */
+  Number        a, b, c;
+};
+
 /* A product as the kernels get it */
 template <typename Number> struct VectorProductWith {
   const HrpbInt       *rowptr, *colidx;
@@ -67,10 +75,8 @@ template <typename Number> struct VectorProductWith {
   const uint8_t       *places;
   int32_t              nrows, nnodes, nlong, long_entries;
   int32_t              nparts, nblocks; /* of a launch: thread blocks for parts, and, behind them, for rows */
+  VectorStep<Number>   step;
 };
-
-typedef VectorProductWith<HrpbScalar> VectorProduct;
-typedef VectorProductWith<VectorPair> VectorPairProduct;
 
 /* A kernel for one vector: its object for the table */
 static constexpr SpmmKernel VectorKernel(const char *name, const char *what, decltype(SpmmKernel::takes) takes,
@@ -80,15 +86,22 @@ static constexpr SpmmKernel VectorKernel(const char *name, const char *what, dec
 }
 
 /* csr.cu: a kernel with all parts of rows that are cut */
-HrpbError VectorMultiplyParts(const VectorProduct *, cudaStream_t);
-HrpbError VectorMultiplyParts(const VectorPairProduct *, cudaStream_t);
+template <typename Number> HrpbError VectorMultiplyParts(const VectorProductWith<Number> *, cudaStream_t);
 
 /* csr.cu: bytes of workspace, and a product as it was described. HRPB_ERR_UNSUPPORTED for what is not taken */
 bool      VectorTakes(const SpmmOperands *);
 HrpbError VectorWork(const SpmmMatrix *, const SpmmOperands *, size_t *bytes);
 HrpbError VectorPairWork(const SpmmMatrix *, const SpmmOperands *, size_t *bytes);
-HrpbError VectorProductOf(const SpmmMatrix *, const SpmmOperands *, void *work, VectorProduct *, bool conjugate = false);
-HrpbError VectorProductOf(const SpmmMatrix *, const SpmmOperands *, void *work, VectorPairProduct *, bool conjugate);
+template <typename Number>
+HrpbError VectorProductOf(const SpmmMatrix *, const SpmmOperands *, void *work, VectorProductWith<Number> *, bool conjugate = false);
+
+/* A kernel for single precision, where scalars have another. See single.h */
+#if defined(HRPB_USE_SINGLE)
+  #define VECTOR_SINGLE_KERNEL(kernel, text, taken, runs)
+#else
+  #define VECTOR_SINGLE_KERNEL(kernel, text, taken, runs) \
+    SPMM_KERNEL(kernel) = VectorKernel(text "-single", "the same in single precision", taken, VectorWork, runs)
+#endif
 
 /* A kernel for complex numbers as two objects: with the matrix as it is, and with its conjugate. See real/real.h */
 #define VECTOR_PAIRS_KERNELS(kernel, text, description, taken, runs) \
@@ -106,8 +119,8 @@ template <typename T> static __device__ __forceinline__ T VectorReadOnce(const T
   return __ldcs(p);
 }
 
-/* Arithmetic with both kinds of numbers */
-static __device__ __forceinline__ HrpbScalar VectorFma(HrpbScalar a, HrpbScalar b, HrpbScalar sum)
+/* Arithmetic with all kinds of numbers */
+template <typename T> static __device__ __forceinline__ T VectorFma(T a, T b, T sum)
 {
   return fma(a, b, sum);
 }
@@ -122,7 +135,7 @@ static __device__ __forceinline__ VectorPair operator+(VectorPair a, VectorPair 
   return {a.re + b.re, a.im + b.im};
 }
 
-template <int LANES> static __device__ __forceinline__ HrpbScalar VectorSumOfLanes(HrpbScalar x)
+template <int LANES, typename T> static __device__ __forceinline__ T VectorSumOfLanes(T x)
 {
   return HrpbSumOfLanes<LANES>(x);
 }
@@ -133,7 +146,7 @@ template <int LANES> static __device__ __forceinline__ VectorPair VectorSumOfLan
 }
 
 /* That of the lane whose number differs by the bit distance */
-static __device__ __forceinline__ HrpbScalar VectorOfLane(HrpbScalar x, int distance)
+template <typename T> static __device__ __forceinline__ T VectorOfLane(T x, int distance)
 {
   return __shfl_xor_sync(HRPB_ALL_LANES, x, distance);
 }
@@ -143,7 +156,7 @@ static __device__ __forceinline__ VectorPair VectorOfLane(VectorPair x, int dist
   return {VectorOfLane(x.re, distance), VectorOfLane(x.im, distance)};
 }
 
-static __device__ __forceinline__ bool VectorIsFinite(HrpbScalar x)
+template <typename T> static __device__ __forceinline__ bool VectorIsFinite(T x)
 {
   return isfinite(x);
 }
@@ -153,7 +166,7 @@ static __device__ __forceinline__ bool VectorIsFinite(VectorPair x)
   return isfinite(x.re) && isfinite(x.im);
 }
 
-static __device__ __forceinline__ bool VectorIsNan(HrpbScalar x)
+template <typename T> static __device__ __forceinline__ bool VectorIsNan(T x)
 {
   return isnan(x);
 }
@@ -164,9 +177,9 @@ static __device__ __forceinline__ bool VectorIsNan(VectorPair x)
 }
 
 /* The same NaN, whatever it was made of */
-static __device__ __forceinline__ HrpbScalar VectorOneNan(HrpbScalar x)
+template <typename T> static __device__ __forceinline__ T VectorOneNan(T x)
 {
-  return isnan(x) ? (HrpbScalar)NAN : x;
+  return isnan(x) ? (T)NAN : x;
 }
 
 static __device__ __forceinline__ VectorPair VectorOneNan(VectorPair x)
@@ -175,7 +188,7 @@ static __device__ __forceinline__ VectorPair VectorOneNan(VectorPair x)
 }
 
 /* Reads of whole numbers */
-static __device__ __forceinline__ HrpbScalar VectorRead(const HrpbScalar *p)
+template <typename T> static __device__ __forceinline__ T VectorRead(const T *p)
 {
   return __ldg(p);
 }
@@ -183,7 +196,7 @@ static __device__ __forceinline__ HrpbScalar VectorRead(const HrpbScalar *p)
 static __device__ __forceinline__ VectorPair VectorRead(const VectorPair *p)
 {
   union {
-    VectorUnit   unit;
+    VectorUnit unit;
     VectorPair pair;
   } number;
 
@@ -194,7 +207,7 @@ static __device__ __forceinline__ VectorPair VectorRead(const VectorPair *p)
 static __device__ __forceinline__ VectorPair VectorReadOnce(const VectorPair *p)
 {
   union {
-    VectorUnit   unit;
+    VectorUnit unit;
     VectorPair pair;
   } number;
 
@@ -212,6 +225,24 @@ static __device__ __forceinline__ VectorPair VectorReadOnce(VectorPairValues val
   const VectorPair value = VectorReadOnce(values.at);
 
   return {value.re, values.conjugate ? -value.im : value.im};
+}
+
+/* What a step makes of the sum of a row. A term whose number is zero is left out */
+template <typename T> static __device__ __forceinline__ T VectorStepOf(const VectorProductWith<T> &a, int32_t row, T sum)
+{
+  const VectorStep<T> &s = a.step;
+  T                    y = 0;
+
+  if (s.c != 0) y = s.c * (s.D ? s.D[row] : (T)1) * ((s.rhs ? s.rhs[row] : (T)0) - sum);
+  if (s.b != 0) y += s.b * a.x[row];
+  if (s.a != 0 && a.y0) y += s.a * a.y0[row];
+  return y;
+}
+
+/* There is none of complex numbers */
+static __device__ __forceinline__ VectorPair VectorStepOf(const VectorProductWith<VectorPair> &, int32_t, VectorPair sum)
+{
+  return sum;
 }
 
 /* Call f with the lanes of a row, a number that the compiler knows */
@@ -276,7 +307,7 @@ template <typename Number> static __device__ __forceinline__ void VectorStore(co
     for (HrpbInt k = a.rowptr[row]; k < end && !VectorIsNan(sum); k++) sum = VectorFma(a.values[k], a.x[a.colidx[k]], sum);
     sum = VectorOneNan(sum);
   }
-  a.y[row] = a.y0 ? a.y0[row] + sum : sum;
+  a.y[row] = a.step.is ? VectorStepOf(a, row, sum) : a.y0 ? a.y0[row] + sum : sum;
 }
 
 /* A part of a row that is cut, by all threads of the thread block */

@@ -117,7 +117,7 @@ typedef struct { /* a level: its operator, smoothers, and transfers to and from 
   KSP       smoother[2]; /* before and after */
   PetscInt  cycles;
 } AIJTCUMGVectorLevel;
-PETSC_INTERN PetscErrorCode AIJTCUMGVectorApply(AIJTCUMGVector *, PetscInt, const AIJTCUMGVectorLevel[], Mat, PetscInt, Vec, Vec, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUMGVectorApply(PC, AIJTCUMGVector *, PetscInt, const AIJTCUMGVectorLevel[], Mat, PetscInt, PetscBool, Vec, Vec, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUMGVectorDestroy(AIJTCUMGVector *);
   #endif
 

@@ -850,12 +850,19 @@ static PetscErrorCode PCMatApplyRichardson_MG_AIJTCU(PC pc, Mat B, Mat X, Mat W,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether cycles for one vector shall be in single precision */
+static PetscBool AIJTCUMGWantsSingle(const AIJTCUPlan *plan)
+{
+  return (PetscBool)(plan && AIJTCUGetOptions(plan)->mg_precision == MAT_AIJTCU_MG_PRECISION_SINGLE);
+}
+
   #if AIJTCU_HAVE_DEVICE_REAL
 /* x of one vector, where the cycle is the plain one */
 static PetscErrorCode AIJTCUMGApplyVector(PC pc, AIJTCUMG *s, Vec b, Vec x, PetscBool *done)
 {
   const PC_MG        *mg = (PC_MG *)pc->data;
   AIJTCUMGVectorLevel level[PETSC_MG_MAXLEVELS];
+  AIJTCUPlan         *plan;
 
   PetscFunctionBegin;
   *done = PETSC_FALSE;
@@ -868,7 +875,8 @@ static PetscErrorCode AIJTCUMGApplyVector(PC pc, AIJTCUMG *s, Vec b, Vec x, Pets
 
     level[l] = (AIJTCUMGVectorLevel){.A = given->A, .down = op->down.used, .up = op->up.used, .down_transposed = op->down.transposed, .up_transposed = op->up.transposed, .smoother = {given->smoothd, given->smoothu}, .cycles = (PetscInt)given->cycles};
   }
-  PetscCall(AIJTCUMGVectorApply(&s->vector, s->nlevels, level, s->coarse, mg->cyclesperpcapply, b, x, done));
+  PetscCall(AIJTCUGetPlan(pc->pmat, &plan));
+  PetscCall(AIJTCUMGVectorApply(pc, &s->vector, s->nlevels, level, s->coarse, mg->cyclesperpcapply, AIJTCUMGWantsSingle(plan), b, x, done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -915,6 +923,8 @@ static PetscErrorCode PCSetUp_MG_AIJTCU(PC pc)
   s->not_vector  = PETSC_FALSE;
   pc->ops->apply = device && plan->id.kind == AIJTCU_KIND_SEQ ? PCApply_MG_AIJTCU : s->apply;
   #endif
+  if (AIJTCUMGWantsSingle(plan) && pc->ops->apply == s->apply)
+    PetscCall(PetscInfo(pc, "aijtcu: one vector by PETSc's cycle in full precision: its operator is not real, on one process and a device\n"));
   /* Not for a cycle with which PETSc does not iterate so */
   pc->ops->matapplyrichardson = s->taken && pc->ops->applyrichardson ? PCMatApplyRichardson_MG_AIJTCU : s->matapplyrichardson;
   pc->ops->matapply           = plan ? PCMatApply_MG_AIJTCU : s->matapply;

@@ -5,56 +5,21 @@
    piece is a kernel of this library, in memory that stays: a product, or a step of a smoother. The list is made once.
    CUDA makes one graph of it, which is one launch.
 
-   The right-hand side of a level has the other sign: b is less than nothing. So a residual is a product that adds,
-   b + A x, its restriction is the coarser b, and no pass is needed but those of smoothers.
+   A residual is a product of its own kind, and so is a step of a smoother with a diagonal: no pass is needed but those of
+   smoothers with blocks along the diagonal. Each step of a smoother leaves x in t, and the two change their names.
 
    The plain case alone is here: one process; chebyshev of the first kind, without norms, with the diagonal; transfers
    that are sparse matrices; a coarse solve that is a matrix. Bounds and numbers of steps are those of PETSc's
-   smoothers.
+   smoothers. pcmgsingle.c has what is different in single precision.
 */
-#include "blockvec.h"
+#include "mgvector.h"
 
 #if AIJTCU_HAVE_BLOCK && AIJTCU_HAVE_DEVICE_REAL
   #include <petscdevice_cuda.h>
   #include <petsc/private/kspimpl.h>
-  #include <petsc/private/pcmgimpl.h>
 
 enum {
   MOST_LAUNCHES = 4096 /* of a list: a W cycle of many levels has more */
-};
-
-/* A smoother. It is compared byte by byte, so it is zeroed before it is filled */
-typedef struct {
-  PetscInt           steps, dblock;
-  PetscReal          emin, emax;
-  const PetscScalar *D;
-} AIJTCUMGSmoother;
-
-typedef struct {
-  AIJTCUVectorProduct A, down, up;
-  AIJTCUMGSmoother    smoother[2];
-  PetscInt            rows, cycles;
-  PetscScalar        *b, *x, *t, *w;
-} AIJTCUMGRows;
-
-/* A product y = A x or y0 + A x, or a step of a smoother */
-typedef struct {
-  const AIJTCUVectorProduct *product;
-  SpmmOperands               operands;
-  PetscInt                   rows;
-  BlockSmooth                smooth;
-} AIJTCUMGLaunch;
-
-struct _n_AIJTCUMGVector {
-  PetscInt             nlevels, cycles;
-  AIJTCUMGRows         level[PETSC_MG_MAXLEVELS];
-  AIJTCUVectorProduct  coarse;
-  void                *memory, *work;
-  AIJTCUMGLaunch      *list;
-  PetscInt             n, most;
-  PetscInt64           applied;
-  cudaGraphExec_t      graph;
-  PetscLogDouble       flops;
 };
 
 static PetscErrorCode AIJTCUMGVectorReset(AIJTCUMGVector s)
@@ -66,6 +31,7 @@ static PetscErrorCode AIJTCUMGVectorReset(AIJTCUMGVector s)
     AIJTCUWorkspaceUser(PETSC_FALSE);
   }
   if (s->work) PetscCallCUDA(cudaFreeAsync(s->work, AIJTCUDeviceStreamBehind()));
+  PetscCall(AIJTCUMGSingleDestroy(&s->single));
   PetscCall(PetscFree(s->list));
   PetscCall(PetscMemzero(s, sizeof(*s)));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -110,6 +76,8 @@ static PetscErrorCode AIJTCUMGSmootherGet(KSP ksp, Mat A, AIJTCUMGSmoother *m, P
   PetscCall(VecCUDAGetArrayRead(D, &d));
   m->D = d;
   PetscCall(VecCUDARestoreArrayRead(D, &d));
+  PetscCall(PetscObjectGetId((PetscObject)D, &m->id));
+  PetscCall(PetscObjectStateGet((PetscObject)D, &m->state));
   m->steps = ksp->max_it;
   m->emin  = bounds.emin;
   m->emax  = bounds.emax;
@@ -118,20 +86,20 @@ static PetscErrorCode AIJTCUMGSmootherGet(KSP ksp, Mat A, AIJTCUMGSmoother *m, P
 
 /* Whether the list is still that of these levels */
 static PetscErrorCode AIJTCUMGVectorIsCurrent(AIJTCUMGVector s, PetscInt nlevels, const AIJTCUMGVectorLevel level[], Mat coarse,
-                                              PetscInt cycles, PetscBool *is)
+                                              PetscInt cycles, PetscBool single, PetscBool *is)
 {
   PetscFunctionBegin;
-  *is = (PetscBool)(s->n && s->nlevels == nlevels && s->cycles == cycles && s->coarse.mat == coarse);
-  if (*is) PetscCall(AIJTCUVectorProductIsCurrent(&s->coarse, is));
+  *is = (PetscBool)(s->n && s->nlevels == nlevels && s->cycles == cycles && s->wants_single == single && s->coarse.given.mat == coarse);
+  if (*is) PetscCall(AIJTCUVectorProductIsCurrent(&s->coarse.given, is));
   for (PetscInt l = 1; l < nlevels && *is; l++) {
     const AIJTCUMGRows        *r = &s->level[l];
     const AIJTCUMGVectorLevel *g = &level[l];
 
-    *is = (PetscBool)(r->A.mat == g->A && r->down.mat == g->down && r->up.mat == g->up && r->down.transposed == g->down_transposed &&
-                      r->up.transposed == g->up_transposed && r->cycles == g->cycles);
-    if (*is) PetscCall(AIJTCUVectorProductIsCurrent(&r->A, is));
-    if (*is) PetscCall(AIJTCUVectorProductIsCurrent(&r->down, is));
-    if (*is) PetscCall(AIJTCUVectorProductIsCurrent(&r->up, is));
+    *is = (PetscBool)(r->A.given.mat == g->A && r->down.given.mat == g->down && r->up.given.mat == g->up &&
+                      r->down.given.transposed == g->down_transposed && r->up.given.transposed == g->up_transposed && r->cycles == g->cycles);
+    if (*is) PetscCall(AIJTCUVectorProductIsCurrent(&r->A.given, is));
+    if (*is) PetscCall(AIJTCUVectorProductIsCurrent(&r->down.given, is));
+    if (*is) PetscCall(AIJTCUVectorProductIsCurrent(&r->up.given, is));
     for (int k = 0; k < 2 && *is; k++) {
       AIJTCUMGSmoother now;
 
@@ -143,73 +111,128 @@ static PetscErrorCode AIJTCUMGVectorIsCurrent(AIJTCUMGVector s, PetscInt nlevels
 }
 
 /* The next of the list, or NULL while they are only counted */
-static AIJTCUMGLaunch *AIJTCUMGNext(AIJTCUMGVector s)
+static AIJTCUMGLaunch *AIJTCUMGNext(AIJTCUMGVector s, AIJTCUMGWork work)
 {
-  return s->n++ < s->most ? &s->list[s->n - 1] : NULL;
+  AIJTCUMGLaunch *k = s->n++ < s->most ? &s->list[s->n - 1] : NULL;
+
+  if (k) k->work = work;
+  return k;
 }
 
-/* y = A x, or y0 + A x */
-static void AIJTCUMGListProduct(AIJTCUMGVector s, const AIJTCUVectorProduct *p, const PetscScalar *x, const PetscScalar *y0, PetscScalar *y)
+/* y = A x */
+static AIJTCUMGLaunch *AIJTCUMGListProduct(AIJTCUMGVector s, const AIJTCUMGProduct *p, const void *x, void *y)
 {
-  AIJTCUMGLaunch *a = AIJTCUMGNext(s);
+  AIJTCUMGLaunch *k = AIJTCUMGNext(s, AIJTCU_MG_PRODUCT);
 
-  s->flops += 2. * (PetscLogDouble)p->vector.nnz;
-  if (!a) return;
-  a->product  = p;
-  a->operands = SpmmPlain(1, x, p->order.A.ncols, y, p->order.A.nrows);
-  if (y0) {
-    a->operands.update = SPMM_ADD;
-    a->operands.Y0     = (SpmmIn){y0, p->order.A.nrows, SPMM_COLUMN_MAJOR};
+  s->flops += 2. * (PetscLogDouble)p->given.vector.nnz;
+  if (!k) return NULL;
+  k->product  = p;
+  k->operands = SpmmPlain(1, x, p->A.ncols, y, p->A.nrows);
+  return k;
+}
+
+/* y += A x */
+static void AIJTCUMGListAdd(AIJTCUMGVector s, const AIJTCUMGProduct *p, const void *x, void *y)
+{
+  AIJTCUMGLaunch *k = AIJTCUMGListProduct(s, p, x, y);
+
+  if (!k) return;
+  k->operands.update = SPMM_ADD;
+  k->operands.Y0     = (SpmmIn){y, p->A.nrows, SPMM_COLUMN_MAJOR};
+}
+
+/* y = a y + b x + c D (b - A x), with the identity if D is NULL. A term with a zero is left out */
+static void AIJTCUMGListStepOf(AIJTCUMGVector s, const AIJTCUMGRows *r, PetscReal a, PetscReal b, PetscReal c, const void *D, void *y)
+{
+  AIJTCUMGLaunch *k = AIJTCUMGListProduct(s, &r->A, r->x, y);
+
+  s->flops += 5. * (PetscLogDouble)r->rows;
+  if (!k) return;
+  k->operands.update = SPMM_STEP;
+  k->operands.a      = a;
+  k->operands.b      = b;
+  k->operands.c      = c;
+  k->operands.Y0     = (SpmmIn){y, r->rows, SPMM_COLUMN_MAJOR};
+  k->operands.B      = (SpmmIn){r->b, r->rows, SPMM_COLUMN_MAJOR};
+  k->operands.D      = D;
+  k->operands.dblock = 1;
+}
+
+static void AIJTCUMGListResidual(AIJTCUMGVector s, const AIJTCUMGRows *r)
+{
+  AIJTCUMGListStepOf(s, r, 0, 0, 1, NULL, r->w);
+}
+
+/* t = a t + b x + c D q */
+static void AIJTCUMGListStep(AIJTCUMGVector s, const AIJTCUMGRows *r, int which, PetscReal a, PetscReal b, PetscReal c, const void *q)
+{
+  AIJTCUMGLaunch *k = AIJTCUMGNext(s, AIJTCU_MG_STEP);
+
+  s->flops += 5. * (PetscLogDouble)r->rows;
+  if (!k) return;
+  k->rows   = r->rows;
+  k->smooth = (BlockSmooth){.a = a, .b = b, .c = c, .Y0 = {r->t, r->rows}, .X = {r->x, r->rows}, .B = {q, r->rows},
+                            .W = {NULL, r->rows}, .D = r->D[which], .dblock = (int32_t)r->smoother[which].dblock, .Y = {r->t, r->rows}};
+}
+
+/* Chebyshev of the first kind, as AIJTCUSmoothChebyshev() has it. x_n comes to where x_n-2 was */
+static void AIJTCUMGListSmoother(AIJTCUMGVector s, AIJTCUMGRows *r, int which, PetscBool zero)
+{
+  const AIJTCUMGSmoother *m     = &r->smoother[which];
+  const PetscReal         scale = 2 / (m->emax + m->emin), alpha = 1 - scale * m->emin;
+  PetscReal               c[2] = {1, 1 / alpha};
+
+  for (PetscInt n = 1; n <= m->steps; n++) {
+    const PetscReal omega = n == 1 ? 1 : AIJTCUChebyshevOmega(alpha, c);
+    const PetscInt  known = n - (zero ? 1 : 0); /* how many of x_n-1, x_n-2, ... are not zero, or there */
+    const PetscReal a = known > 1 ? 1 - omega : 0, b = known ? omega : 0;
+    void *const     x = r->x;
+
+    if (known && m->dblock == 1) AIJTCUMGListStepOf(s, r, a, b, omega * scale, r->D[which], r->t);
+    else {
+      if (known) AIJTCUMGListResidual(s, r);
+      AIJTCUMGListStep(s, r, which, a, b, omega * scale, known ? r->w : r->b);
+    }
+    r->x = r->t;
+    r->t = x;
   }
 }
 
-/* y = a y0 + b x + c D r. A term with a zero is left out */
-static void AIJTCUMGListStep(AIJTCUMGVector s, PetscInt rows, PetscReal a, const PetscScalar *y0, PetscReal b, const PetscScalar *x,
-                             PetscReal c, const AIJTCUMGSmoother *m, const PetscScalar *r, PetscScalar *y)
+/* A coarse solve in double precision */
+static void AIJTCUMGListCoarse(AIJTCUMGVector s)
 {
-  AIJTCUMGLaunch *k = AIJTCUMGNext(s);
+  const AIJTCUMGRows *r      = &s->level[0];
+  const PetscBool     single = (PetscBool)(s->single.copies != NULL);
+  AIJTCUMGLaunch     *k;
 
-  s->flops += 5. * (PetscLogDouble)rows;
-  if (!k) return;
-  k->product = NULL;
-  k->rows    = rows;
-  k->smooth  = (BlockSmooth){.a = a, .b = b, .c = c, .Y0 = {y0, rows}, .X = {x, rows}, .B = {r, rows}, .W = {NULL, rows},
-                             .D = m ? m->D : NULL, .dblock = m ? (int32_t)m->dblock : 1, .Y = {y, rows}};
-}
-
-/* Chebyshev of the first kind, as AIJTCUSmoothChebyshev() has it. x_n comes to t and to x in turns, the last to x */
-static void AIJTCUMGListSmoother(AIJTCUMGVector s, const AIJTCUMGRows *r, const AIJTCUMGSmoother *m, PetscBool zero)
-{
-  const PetscReal scale = 2 / (m->emax + m->emin), alpha = 1 - scale * m->emin;
-  PetscReal       c[2] = {1, 1 / alpha};
-
-  for (PetscInt n = 1; n <= m->steps; n++) {
-    PetscScalar *const from = n % 2 ? r->x : r->t, *const before = n % 2 ? r->t : r->x;
-    const PetscReal    omega = n == 1 ? 1 : AIJTCUChebyshevOmega(alpha, c);
-    const PetscInt     known = n - (zero ? 1 : 0); /* how many of x_n-1, x_n-2, ... are not zero, or there */
-
-    if (known) AIJTCUMGListProduct(s, &r->A, from, r->b, r->w);
-    AIJTCUMGListStep(s, r->rows, known > 1 ? 1 - omega : 0, before, known ? omega : 0, from, -omega * scale, m, known ? r->w : r->b,
-                     n == m->steps ? r->x : before);
+  if (single && (k = AIJTCUMGNext(s, AIJTCU_MG_TO_DOUBLE))) {
+    k->rows = r->rows;
+    k->x    = r->b;
+    k->y    = r->t;
+  }
+  AIJTCUMGListProduct(s, &s->coarse, single ? r->t : r->b, single ? r->w : r->x);
+  if (single && (k = AIJTCUMGNext(s, AIJTCU_MG_TO_SINGLE))) {
+    k->rows = r->rows;
+    k->x    = r->w;
+    k->y    = r->x;
   }
 }
 
 static void AIJTCUMGListCycle(AIJTCUMGVector s, PetscInt l, PetscBool zero)
 {
-  const AIJTCUMGRows *r = &s->level[l], *coarser = l ? &s->level[l - 1] : NULL;
+  AIJTCUMGRows *r = &s->level[l], *coarser = l ? &s->level[l - 1] : NULL;
 
   if (!l) {
-    AIJTCUMGListProduct(s, &s->coarse, r->b, NULL, r->t);
-    AIJTCUMGListStep(s, r->rows, -1, r->t, 0, NULL, 0, NULL, NULL, r->x);
+    AIJTCUMGListCoarse(s);
     return;
   }
-  AIJTCUMGListSmoother(s, r, &r->smoother[0], zero);
-  AIJTCUMGListProduct(s, &r->A, r->x, r->b, r->w);
-  AIJTCUMGListProduct(s, &r->down, r->w, NULL, coarser->b);
+  AIJTCUMGListSmoother(s, r, 0, zero);
+  AIJTCUMGListResidual(s, r);
+  AIJTCUMGListProduct(s, &r->down, r->w, coarser->b);
   /* the coarsest level is solved once */
   for (PetscInt i = 0; i < (l == 1 ? 1 : r->cycles); i++) AIJTCUMGListCycle(s, l - 1, (PetscBool)(i == 0));
-  AIJTCUMGListProduct(s, &r->up, coarser->x, r->x, r->x);
-  AIJTCUMGListSmoother(s, r, &r->smoother[1], PETSC_FALSE);
+  AIJTCUMGListAdd(s, &r->up, coarser->x, r->x);
+  AIJTCUMGListSmoother(s, r, 1, PETSC_FALSE);
 }
 
 /* The list, or how long it is if there is none yet */
@@ -220,10 +243,10 @@ static void AIJTCUMGListAll(AIJTCUMGVector s)
   for (PetscInt i = 0; i < s->cycles; i++) AIJTCUMGListCycle(s, s->nlevels - 1, (PetscBool)(i == 0));
 }
 
-/* Bytes of a vector, up to where the next begins */
-static size_t AIJTCUMGVectorBytes(const AIJTCUMGRows *r)
+/* Bytes of a vector, up to where the next begins. The coarsest level has some in double */
+static size_t AIJTCUMGVectorBytes(AIJTCUMGVector s, PetscInt l)
 {
-  return (sizeof(PetscScalar) * (size_t)r->rows + 255) / 256 * 256;
+  return ((l && s->single.copies ? sizeof(float) : sizeof(PetscScalar)) * (size_t)s->level[l].rows + 255) / 256 * 256;
 }
 
 /* Memory for the vectors of all levels */
@@ -233,7 +256,7 @@ static PetscErrorCode AIJTCUMGVectorMemory(AIJTCUMGVector s, cudaStream_t stream
   char  *next;
 
   PetscFunctionBegin;
-  for (PetscInt l = 0; l < s->nlevels; l++) bytes += 4 * AIJTCUMGVectorBytes(&s->level[l]);
+  for (PetscInt l = 0; l < s->nlevels; l++) bytes += 4 * AIJTCUMGVectorBytes(s, l);
   PetscCall(AIJTCUDeviceMalloc(bytes, stream, &s->memory));
   *have = (PetscBool)(s->memory != NULL);
   if (!*have) PetscFunctionReturn(PETSC_SUCCESS);
@@ -241,12 +264,12 @@ static PetscErrorCode AIJTCUMGVectorMemory(AIJTCUMGVector s, cudaStream_t stream
   next = (char *)s->memory;
   for (PetscInt l = 0; l < s->nlevels; l++) {
     AIJTCUMGRows *r     = &s->level[l];
-    const size_t  apart = AIJTCUMGVectorBytes(r);
+    const size_t  apart = AIJTCUMGVectorBytes(s, l);
 
-    r->b = (PetscScalar *)next;
-    r->x = (PetscScalar *)(next + apart);
-    r->t = (PetscScalar *)(next + 2 * apart);
-    r->w = (PetscScalar *)(next + 3 * apart);
+    r->b = next;
+    r->x = next + apart;
+    r->t = next + 2 * apart;
+    r->w = next + 3 * apart;
     next += 4 * apart;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -267,10 +290,10 @@ static PetscErrorCode AIJTCUMGVectorList(AIJTCUMGVector s, cudaStream_t stream, 
   PetscCall(PetscCalloc1(s->most, &s->list));
   AIJTCUMGListAll(s);
   for (PetscInt i = 0; i < s->n; i++) {
-    size_t bytes = 0;
+    const AIJTCUMGLaunch *k     = &s->list[i];
+    size_t                bytes = 0;
 
-    if (s->list[i].product) AIJTCUCallKernels(SpmmWork(s->list[i].product->order.kernel, &s->list[i].product->order.A,
-                                                       &s->list[i].operands, &bytes));
+    if (k->work == AIJTCU_MG_PRODUCT) AIJTCUCallKernels(SpmmWork(k->product->kernel, &k->product->A, &k->operands, &bytes));
     most = PetscMax(most, bytes);
   }
   if (most) PetscCall(AIJTCUDeviceMalloc(most, stream, &s->work));
@@ -278,9 +301,32 @@ static PetscErrorCode AIJTCUMGVectorList(AIJTCUMGVector s, cudaStream_t stream, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode AIJTCUMGProductGet(Mat A, PetscBool transposed, AIJTCUMGProduct *p, PetscBool *is)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUVectorProductGet(A, transposed, &p->given, is));
+  p->kernel = p->given.order.kernel;
+  p->A      = p->given.order.A;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Copies in single precision, if they are wanted and can be had; the list, and all memory */
+static PetscErrorCode AIJTCUMGVectorComplete(PC pc, AIJTCUMGVector s, cudaStream_t stream, PetscBool *is)
+{
+  const char *why = NULL;
+
+  PetscFunctionBegin;
+  if (s->wants_single) {
+    PetscCall(AIJTCUMGSingleCreate(s, stream, &why));
+    PetscCall(PetscInfo(pc, "aijtcu: one vector by a cycle in %s precision%s%s\n", why ? "full" : "single", why ? ": " : "", why ? why : ""));
+  }
+  PetscCall(AIJTCUMGVectorList(s, stream, is));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The list for these levels. None of it is kept where it is not the plain case */
-static PetscErrorCode AIJTCUMGVectorBuild(AIJTCUMGVector s, PetscInt nlevels, const AIJTCUMGVectorLevel level[], Mat coarse,
-                                          PetscInt cycles, PetscBool *is)
+static PetscErrorCode AIJTCUMGVectorBuild(PC pc, AIJTCUMGVector s, PetscInt nlevels, const AIJTCUMGVectorLevel level[], Mat coarse,
+                                          PetscInt cycles, PetscBool single, PetscBool *is)
 {
   cudaStream_t stream = NULL;
 
@@ -288,8 +334,9 @@ static PetscErrorCode AIJTCUMGVectorBuild(AIJTCUMGVector s, PetscInt nlevels, co
   PetscCall(AIJTCUMGVectorReset(s));
   s->nlevels       = nlevels;
   s->cycles        = cycles;
+  s->wants_single  = single;
   s->level[0].rows = coarse->rmap->n;
-  PetscCall(AIJTCUVectorProductGet(coarse, PETSC_FALSE, &s->coarse, is));
+  PetscCall(AIJTCUMGProductGet(coarse, PETSC_FALSE, &s->coarse, is));
   for (PetscInt l = 1; l < nlevels && *is; l++) {
     AIJTCUMGRows              *r = &s->level[l];
     const AIJTCUMGVectorLevel *g = &level[l];
@@ -299,12 +346,13 @@ static PetscErrorCode AIJTCUMGVectorBuild(AIJTCUMGVector s, PetscInt nlevels, co
     for (int k = 0; k < 2 && *is; k++) {
       PetscCall(KSPSetUp(g->smoother[k])); /* with new values, as KSPSolve() would */
       PetscCall(AIJTCUMGSmootherGet(g->smoother[k], g->A, &r->smoother[k], is));
+      r->D[k] = r->smoother[k].D;
     }
-    if (*is) PetscCall(AIJTCUVectorProductGet(g->A, PETSC_FALSE, &r->A, is));
-    if (*is) PetscCall(AIJTCUVectorProductGet(g->down, g->down_transposed, &r->down, is));
-    if (*is) PetscCall(AIJTCUVectorProductGet(g->up, g->up_transposed, &r->up, is));
+    if (*is) PetscCall(AIJTCUMGProductGet(g->A, PETSC_FALSE, &r->A, is));
+    if (*is) PetscCall(AIJTCUMGProductGet(g->down, g->down_transposed, &r->down, is));
+    if (*is) PetscCall(AIJTCUMGProductGet(g->up, g->up_transposed, &r->up, is));
   }
-  if (*is) AIJTCUCallOnStream(stream, AIJTCUMGVectorList(s, stream, is));
+  if (*is) AIJTCUCallOnStream(stream, AIJTCUMGVectorComplete(pc, s, stream, is));
   if (!*is) PetscCall(AIJTCUMGVectorReset(s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -325,7 +373,8 @@ static HrpbError AIJTCUMGVectorRun(void *ctx, cudaStream_t stream)
   for (PetscInt i = 0; i < s->n && !err; i++) {
     const AIJTCUMGLaunch *k = &s->list[i];
 
-    if (k->product) err = SpmmRun(k->product->order.kernel, &k->product->order.A, &k->operands, s->work, stream);
+    if (k->work == AIJTCU_MG_PRODUCT) err = SpmmRun(k->product->kernel, &k->product->A, &k->operands, s->work, stream);
+    else if (s->single.copies) err = AIJTCUMGSingleRun(&s->single, k, stream);
     else err = AIJTCUMGSmoothRun(k->rows, &k->smooth, stream);
   }
   return err;
@@ -334,16 +383,19 @@ static HrpbError AIJTCUMGVectorRun(void *ctx, cudaStream_t stream)
 /* Kernels may come to the device when they are first launched. So there is a graph from the second cycle on */
 static PetscErrorCode AIJTCUMGVectorOnStream(AIJTCUMGVector s, const PetscScalar *b, PetscScalar *x, cudaStream_t stream)
 {
-  const AIJTCUMGRows *r       = &s->level[s->nlevels - 1];
-  const BlockSmooth   negated = {.a = -1, .Y0 = {b, r->rows}, .Y = {r->b, r->rows}, .dblock = 1};
+  const PetscInt      finest = s->nlevels - 1;
+  const AIJTCUMGRows *r      = &s->level[finest];
+  const size_t        bytes  = sizeof(*x) * (size_t)r->rows;
 
   PetscFunctionBegin;
   PetscCall(PetscLogGpuTimeBegin());
-  AIJTCUCallKernels(AIJTCUMGSmoothRun(r->rows, &negated, stream));
-  if (s->applied == 1) s->graph = (cudaGraphExec_t)SpmmCapture(AIJTCUMGVectorRun, s);
+  if (s->single.copies) AIJTCUCallKernels(AIJTCUMGSingleTake(&s->single, r->rows, b, r->b, stream));
+  else PetscCallCUDA(cudaMemcpyAsync(r->b, b, bytes, cudaMemcpyDeviceToDevice, stream));
+  if (s->applied == 1) s->graph = SpmmCapture(AIJTCUMGVectorRun, s);
   if (s->graph) PetscCallCUDA(cudaGraphLaunch(s->graph, stream));
   else AIJTCUCallKernels(AIJTCUMGVectorRun(s, stream));
-  PetscCallCUDA(cudaMemcpyAsync(x, r->x, sizeof(*x) * (size_t)r->rows, cudaMemcpyDeviceToDevice, stream));
+  if (s->single.copies) AIJTCUCallKernels(AIJTCUMGSingleGive(&s->single, finest, r->rows, r->x, x, stream));
+  else PetscCallCUDA(cudaMemcpyAsync(x, r->x, bytes, cudaMemcpyDeviceToDevice, stream));
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(PetscLogGpuFlops(s->flops));
   s->applied++;
@@ -365,8 +417,8 @@ static PetscErrorCode AIJTCUMGVectorCount(const struct _n_AIJTCUMGVector *s)
   for (PetscInt i = 0; i < s->n; i++) {
     AIJTCUPlan *plan;
 
-    if (!s->list[i].product) continue;
-    PetscCall(AIJTCUGetPlan(s->list[i].product->mat, &plan));
+    if (s->list[i].work != AIJTCU_MG_PRODUCT) continue;
+    PetscCall(AIJTCUGetPlan(s->list[i].product->given.mat, &plan));
     AIJTCUCount(plan, mult);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -376,8 +428,8 @@ static PetscErrorCode AIJTCUMGVectorCount(const struct _n_AIJTCUMGVector *s)
    x = so many cycles for b, from zero. level[0] is not looked at: `coarse` is what it multiplies with. done is false
    where it is not the plain case, with nothing changed
 */
-PetscErrorCode AIJTCUMGVectorApply(AIJTCUMGVector *s, PetscInt nlevels, const AIJTCUMGVectorLevel level[], Mat coarse, PetscInt cycles,
-                                   Vec b, Vec x, PetscBool *done)
+PetscErrorCode AIJTCUMGVectorApply(PC pc, AIJTCUMGVector *s, PetscInt nlevels, const AIJTCUMGVectorLevel level[], Mat coarse,
+                                   PetscInt cycles, PetscBool single, Vec b, Vec x, PetscBool *done)
 {
   const PetscScalar *from;
   PetscScalar       *to;
@@ -390,8 +442,8 @@ PetscErrorCode AIJTCUMGVectorApply(AIJTCUMGVector *s, PetscInt nlevels, const AI
   PetscCall(PetscObjectTypeCompareAny((PetscObject)x, &there[1], VECSEQCUDA, VECMPICUDA, ""));
   if (!there[0] || !there[1] || b->boundtocpu || x->boundtocpu) PetscFunctionReturn(PETSC_SUCCESS);
   if (!*s) PetscCall(PetscNew(s));
-  PetscCall(AIJTCUMGVectorIsCurrent(*s, nlevels, level, coarse, cycles, &current));
-  if (!current) PetscCall(AIJTCUMGVectorBuild(*s, nlevels, level, coarse, cycles, &current));
+  PetscCall(AIJTCUMGVectorIsCurrent(*s, nlevels, level, coarse, cycles, single, &current));
+  if (!current) PetscCall(AIJTCUMGVectorBuild(pc, *s, nlevels, level, coarse, cycles, single, &current));
   if (!current) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecCUDAGetArrayRead(b, &from));
   PetscCall(VecCUDAGetArrayWrite(x, &to));

@@ -77,16 +77,17 @@ _Static_assert(sizeof(HrpbInt) == sizeof(PetscInt) && AIJTCU_PARTS * sizeof(Hrpb
 
 /* What a user can set on a matrix */
 typedef struct {
-  MatAIJTCUPath      path;
-  MatAIJTCUFormat    format; /* zeros while none is set */
-  MatAIJTCUPrecision precision;
-  MatAIJTCUReorder   reorder;
-  MatAIJTCUTune      tune;
-  MatAIJTCUMult      mult;
-  MatAIJTCUSparse    sparse;
-  MatAIJTCUHalo      halo;
-  PetscInt           products;  /* that are expected with a pattern; PETSC_DEFAULT while nobody said how many */
-  PetscReal          threshold; /* PETSC_DEFAULT while none is set */
+  MatAIJTCUPath        path;
+  MatAIJTCUFormat      format; /* zeros while none is set */
+  MatAIJTCUPrecision   precision;
+  MatAIJTCUReorder     reorder;
+  MatAIJTCUTune        tune;
+  MatAIJTCUMult        mult;
+  MatAIJTCUSparse      sparse;
+  MatAIJTCUMGPrecision mg_precision;
+  MatAIJTCUHalo        halo;
+  PetscInt             products;  /* that are expected with a pattern; PETSC_DEFAULT while nobody said how many */
+  PetscReal            threshold; /* PETSC_DEFAULT while none is set */
 } AIJTCUOptions;
 
 /* State of what is made once for a pattern */

@@ -12,6 +12,7 @@ const char *const MatAIJTCUReorders[]       = {"auto", "never", "always", "MatAI
 const char *const MatAIJTCUTunes[]          = {"none", "proxy", "MatAIJTCUTune", "MAT_AIJTCU_TUNE_", NULL};
 const char *const MatAIJTCUMults[]          = {"auto", "cusparse", "csr", "nodes", "csr16", "MatAIJTCUMult", "MAT_AIJTCU_MULT_", NULL};
 const char *const MatAIJTCUSparses[]        = {"auto", "cusparse", "hash", "MatAIJTCUSparse", "MAT_AIJTCU_SPARSE_", NULL};
+const char *const MatAIJTCUMGPrecisions[]   = {"full", "single", "MatAIJTCUMGPrecision", "MAT_AIJTCU_MG_PRECISION_", NULL};
 const char *const MatAIJTCUHalos[]          = {"auto", "mpi", "nccl", "MatAIJTCUHalo", "MAT_AIJTCU_HALO_", NULL};
 const char *const MatAIJTCUSynergyClasses[] = {"low", "medium", "high", "MatAIJTCUSynergyClass", "MAT_AIJTCU_SYNERGY_", NULL};
 

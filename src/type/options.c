@@ -26,6 +26,7 @@ static const struct {
   [AIJTCU_ENUM_TUNE]      = {"-mat_aijtcu_tune", "Whether path and format are chosen by timing", "MatAIJTCUSetTune", MatAIJTCUTunes, offsetof(AIJTCUOptions, tune), NULL},
   [AIJTCU_ENUM_MULT]      = {"-mat_aijtcu_mult", "What multiplies with one vector on a device", "MatAIJTCUSetMult", MatAIJTCUMults, offsetof(AIJTCUOptions, mult), NULL},
   [AIJTCU_ENUM_SPARSE]    = {"-mat_aijtcu_sparse", "Who makes products with sparse matrices on a device", "MatAIJTCUSetSparse", MatAIJTCUSparses, offsetof(AIJTCUOptions, sparse), NULL},
+  [AIJTCU_ENUM_MG_PRECISION] = {"-mat_aijtcu_mg_precision", "Precision of a multigrid cycle for one vector on a device", "MatAIJTCUSetMGPrecision", MatAIJTCUMGPrecisions, offsetof(AIJTCUOptions, mg_precision), NULL},
   [AIJTCU_ENUM_HALO]      = {"-mat_aijtcu_halo", "How processes exchange rows of the dense matrix", "MatAIJTCUSetHalo", MatAIJTCUHalos, offsetof(AIJTCUOptions, halo), NULL}
 };
 

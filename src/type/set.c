@@ -521,6 +521,64 @@ PetscErrorCode MatAIJTCUGetSparse(Mat A, MatAIJTCUSparse *sparse)
 }
 
 /*@
+  MatAIJTCUSetMGPrecision - Sets the precision in which `PCMG` and `PCGAMG` of a `MATAIJTCU` work on one vector on a device
+
+  Logically Collective
+
+  Input Parameters:
++ A         - the matrix that the preconditioner is made of; other types are left alone
+- precision - `MAT_AIJTCU_MG_PRECISION_FULL` (default) or `MAT_AIJTCU_MG_PRECISION_SINGLE`
+
+  Options Database Key:
+. -mat_aijtcu_mg_precision (full|single) - which precision
+
+  Level: intermediate
+
+  Notes:
+  In single precision a cycle reads copies of the levels' values that have half the size, and its vectors are in single
+  precision, too. The coarse solve, the right-hand side, the solution and the Krylov method stay in double. The copies
+  are made with the first cycle, and again when values change. They take half of the memory of the values.
+
+  The preconditioner is then right to about six digits. So `KSPCG` takes about as many iterations, to any tolerance
+  that it reaches in double. `KSPRICHARDSON`, and a program that takes the preconditioner for a solver, have those digits
+  in each cycle.
+
+  Levels and right-hand sides are scaled by powers of two, so their numbers need not be within what single precision
+  has. Where those of one level are too far apart, where memory is short, and for all other cycles than the one that
+  this library has for one vector, the cycle is in full precision, and `-info` says why.
+
+.seealso: `MATAIJTCU`, `MatAIJTCUGetMGPrecision()`, `MatAIJTCUMGPrecision`, `PCMG`, `PCGAMG`
+@*/
+PetscErrorCode MatAIJTCUSetMGPrecision(Mat A, MatAIJTCUMGPrecision precision)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUSetEnum(A, AIJTCU_ENUM_MG_PRECISION, (PetscEnum)precision));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatAIJTCUGetMGPrecision - Gets what `MatAIJTCUSetMGPrecision()` or `-mat_aijtcu_mg_precision` set
+
+  Not Collective
+
+  Input Parameter:
+. A - a `MATAIJTCU`
+
+  Output Parameter:
+. precision - the precision of a multigrid cycle for one vector
+
+  Level: intermediate
+
+.seealso: `MATAIJTCU`, `MatAIJTCUSetMGPrecision()`
+@*/
+PetscErrorCode MatAIJTCUGetMGPrecision(Mat A, MatAIJTCUMGPrecision *precision)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetEnum(A, AIJTCU_ENUM_MG_PRECISION, (PetscEnum *)precision));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
   MatAIJTCUSetExpectedProducts - Says how often a `MATAIJTCU` will be multiplied with blocks of dense vectors
 
   Logically Collective

@@ -11,7 +11,7 @@
        [-commit X]          what the table says of the version
        [-variants]          with every number of lanes, and of entries on their way
 */
-#include "vector/vector.h"
+#include "vector/single.h"
 #include "matrices.cuh"
 #include "vectortimes.cuh"
 
@@ -118,6 +118,182 @@ static void TestVector(const Matrix *A, const VectorPlan *plan, const HrpbInt *r
   Report(y[A->nrows] == guard, "wrote behind y", where);
   for (HrpbScalar *p : {dx, dy0, dy}) cudaFree(p);
   cudaFree(work);
+}
+
+/*
+   A product in any precision, as itself, added to y0, or as a step of a smoother in place of y0, against long double.
+   kernel takes arrays of T
+*/
+template <typename T>
+static void TestUpdate(const Matrix *A, const VectorPlan *plan, const HrpbInt *rowptr, const HrpbInt *colidx, const T *values,
+  const SpmmKernel *kernel, SpmmUpdate update, int variant)
+{
+  const double      bound = sizeof(T) == 8 ? 1e-14 : 5e-6;
+  const bool        step = update == SPMM_STEP, has_rhs = variant % 2 == 0, has_diagonal = variant % 3 > 0;
+  const HrpbScalar  a = variant == 1 ? 0 : (HrpbScalar)0.75, b = variant == 2 ? 0 : (HrpbScalar)-1.25, c = variant == 3 ? 0 : (HrpbScalar)0.5;
+  std::vector<T>    x((size_t)A->ncols), y0((size_t)A->nrows), rhs(y0), diagonal(y0), y;
+  SpmmMatrix        M = {.nrows = A->nrows, .ncols = A->ncols, .rowptr = rowptr, .colidx = colidx, .values = (const HrpbScalar *)values, .vector = plan};
+  SpmmOperands      o;
+  T                *dx, *dy, *drhs, *dd;
+  void             *work;
+  size_t            bytes;
+  int64_t           wrong = 0;
+  char              where[256];
+
+  snprintf(where, sizeof(where), "%s %ldx%ld, %s, %d lanes, update %d, variant %d", A->name, (long)A->nrows, (long)A->ncols, kernel->name, plan->lanes, (int)update, variant);
+  for (std::vector<T> *v : {&x, &y0, &rhs, &diagonal}) {
+    for (T &number : *v) number = (T)Uniform();
+  }
+  if (step && a == 0) std::fill(y0.begin(), y0.end(), (T)NAN); /* it is not read */
+  if (step && c == 0) std::fill(rhs.begin(), rhs.end(), (T)NAN);
+  dx   = Upload(x);
+  dy   = Upload(y0);
+  drhs = Upload(rhs);
+  dd   = Upload(diagonal);
+  o    = SpmmPlain(1, (const HrpbScalar *)dx, A->ncols, (HrpbScalar *)dy, A->nrows);
+  o.update = update;
+  o.Y0     = {(const HrpbScalar *)dy, A->nrows, SPMM_COLUMN_MAJOR};
+  o.B      = {has_rhs ? (const HrpbScalar *)drhs : NULL, A->nrows, SPMM_COLUMN_MAJOR};
+  o.D      = has_diagonal ? (const HrpbScalar *)dd : NULL;
+  o.dblock = 1;
+  o.a      = a;
+  o.b      = b;
+  o.c      = c;
+  Check(SpmmWork(kernel, &M, &o, &bytes));
+  Check(cudaMalloc(&work, bytes + 1));
+  Check(cudaMemset(work, 0xff, bytes + 1));
+  Check(SpmmRun(kernel, &M, &o, work, NULL));
+  y = Download(dy, A->nrows);
+  for (int64_t i = 0; i < A->nrows; i++) {
+    long double sum = 0, size = 0;
+
+    for (HrpbInt e = A->rowptr[i]; e < A->rowptr[i + 1]; e++) {
+      const long double t = (long double)(T)A->values[e] * x[A->colidx[e]];
+
+      sum += t;
+      size += fabsl(t);
+    }
+    if (step) {
+      const long double d = c * (has_diagonal ? (long double)diagonal[i] : 1), r = has_rhs ? (long double)rhs[i] : 0;
+
+      sum  = c == 0 ? 0 : d * (r - sum);
+      size = c == 0 ? 0 : fabsl(d) * (fabsl(r) + size);
+      if (b != 0) sum += b * (long double)x[i], size += fabsl(b * (long double)x[i]);
+    }
+    if (update == SPMM_ADD || (step && a != 0)) {
+      const long double before = (step ? (long double)a : 1) * y0[i];
+
+      sum += before;
+      size += fabsl(before);
+    }
+    wrong += !(fabsl(y[i] - sum) <= bound * size);
+  }
+  Report(wrong == 0, "wrong", where);
+  for (T *p : {dx, dy, drhs, dd}) cudaFree(p);
+  cudaFree(work);
+}
+
+/* Steps, and in a library of double precision all of it in single precision */
+static void TestUpdates(const Matrix *A, const VectorPlan *plan, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbScalar *values,
+  const SpmmKernel *k, int call)
+{
+  std::vector<float> rounded((size_t)(plan->first + plan->nnz));
+  float             *single;
+
+  for (int variant = 0; variant < 6 && A->nrows == A->ncols; variant++) TestUpdate(A, plan, rowptr, colidx, values, k, SPMM_STEP, variant);
+  if (sizeof(HrpbScalar) == 4) return;
+  for (size_t e = 0; e < A->values.size(); e++) rounded[(size_t)plan->first + e] = (float)A->values[e];
+  single = Upload(rounded);
+  k      = VectorSingleKernel(k);
+  Report(k != NULL, "no kernel for single precision", A->name);
+  for (int variant = call % 2; variant < 6 && A->nrows == A->ncols; variant += 2) TestUpdate(A, plan, rowptr, colidx, single, k, SPMM_STEP, variant);
+  TestUpdate(A, plan, rowptr, colidx, single, k, call % 2 ? SPMM_ADD : SPMM_ASSIGN, 0);
+  cudaFree(single);
+}
+
+/* Numbers of all sizes to single precision and back, scaled by the largest. Sums and steps are those of the host */
+static void TestSingle(void)
+{
+  const int n = 5003, bs = 3, rows = n / bs * bs;
+
+  for (int e : {-1073, -1000, -150, 0, 7, 300, 1022, 1024, 1025}) { /* 1024: with a NaN, 1025: all zeros */
+    std::vector<HrpbScalar> x(n);
+    std::vector<float>      y;
+    HrpbScalar             *dx, *dz;
+    float                  *dy;
+    VectorLargest          *largest;
+    bool                    ok = true;
+    const int               exponent = sizeof(HrpbScalar) == 4 ? e / 10 : e;
+    char                    where[64];
+
+    snprintf(where, sizeof(where), "exponent %d", e);
+    for (HrpbScalar &number : x) number = e == 1025 ? 0 : std::ldexp(Uniform(), e == 1024 ? 0 : exponent);
+    if (e == 1024) x[77] = (HrpbScalar)NAN;
+    dx = Upload(x);
+    dz = Upload(x);
+    dy = Upload(std::vector<float>(n));
+    Check(cudaMalloc(&largest, sizeof(*largest)));
+    Check(VectorZeroLargest(largest, NULL));
+    Check(VectorFindLargest(n, dx, largest, NULL));
+    Check(VectorFindLargest(n / 2, dx, largest, NULL)); /* not larger */
+    Check(VectorToSingle(n, dx, 3, largest, dy, NULL));
+    Check(VectorToDouble(n, dy, -3, largest, dz, NULL));
+
+    const std::vector<HrpbScalar> z = Download(dz, n);
+    const VectorLargest           found = Download(largest, 1)[0];
+    HrpbScalar                    most = 0;
+
+    for (HrpbScalar number : x) most = std::isnan(number) || std::isnan(most) ? (HrpbScalar)NAN : std::max(most, (HrpbScalar)std::fabs(number));
+    y = Download(dy, n);
+    Report(VectorLargestIsFinite(found) == !std::isnan(most), "finite or not", where);
+    if (std::isfinite(most) && most > 0) {
+      const int scale = VectorExponent(found);
+
+      /* next to the smallest number of a double the largest is smaller than a half */
+      ok = std::ldexp((long double)most, -scale) < 1 && (scale <= -1021 || std::ldexp((long double)most, -scale) >= 0.5L);
+      Report(ok, "another exponent", where);
+      ok = true;
+      for (int i = 0; i < n; i++) ok = ok && y[i] == (float)(8 * std::ldexp((long double)x[i], -scale));
+      Report(ok, "other numbers in single precision", where);
+    } else Report(VectorExponent(found) == 0, "an exponent without a number", where);
+    ok = true;
+    for (int i = 0; i < n; i++) ok = ok && (std::isnan(x[i]) ? std::isnan(z[i]) : fabsl((long double)z[i] - x[i]) <= 6e-8L * fabsl((long double)x[i]) + std::numeric_limits<HrpbScalar>::denorm_min());
+    Report(ok, "other numbers there and back", where);
+    cudaFree(dx);
+    cudaFree(dz);
+    cudaFree(dy);
+    cudaFree(largest);
+  }
+  for (int dblock : {1, bs}) {
+    for (int variant = 0; variant < 4; variant++) {
+      const float        a = variant == 1 ? 0 : 0.75f, b = variant == 2 ? 0 : -1.25f, c = variant == 3 ? 0 : 0.5f;
+      std::vector<float> y0(rows), x(rows), r(rows), D((size_t)rows * dblock);
+      bool               ok = true;
+
+      for (std::vector<float> *v : {&y0, &x, &r, &D}) {
+        for (float &number : *v) number = (float)Uniform();
+      }
+
+      float                 *dy = Upload(y0), *dx = Upload(x), *dr = Upload(r), *dD = Upload(D);
+      const VectorSingleStep s = {a, b, c, a == 0 ? NULL : dy, b == 0 ? NULL : dx, c == 0 ? NULL : dr, dD, dblock, dy};
+
+      Check(VectorStepSingle(rows, &s, NULL));
+      const std::vector<float> y = Download(dy, rows);
+
+      for (int i = 0; i < rows; i++) {
+        double sum = 0, size = 0;
+
+        for (int k = 0; k < dblock; k++) {
+          const double t = (double)D[(size_t)(i / dblock * dblock * dblock + k * dblock + i % dblock)] * r[(size_t)(i / dblock * dblock + k)];
+
+          sum += t, size += std::fabs(t);
+        }
+        ok = ok && std::fabs(y[i] - (c * sum + b * x[i] + a * y0[i])) <= 1e-6 * (c * size + std::fabs(b * x[i]) + std::fabs(a * y0[i]));
+      }
+      Report(ok, "wrong", dblock == 1 ? "a step in single precision" : "a step with blocks in single precision");
+      for (float *p : {dy, dx, dr, dD}) cudaFree(p);
+    }
+  }
 }
 
 /* Whether rows have the same columns */
@@ -250,6 +426,12 @@ static void TestKernels(const Matrix &A, const VectorPlan *plan, const HrpbInt *
       }
     }
     for (int special = 0; special < 5; special++, call++) TestVector(&A, plan, rowptr, colidx, values, k, call % 3 > 0, call % 3 == 1, special);
+    for (int lanes = plan->lanes ? 1 : 0; lanes <= (plan->lanes ? 32 : 0); lanes = lanes ? 2 * lanes : 1) {
+      VectorPlan with = *plan;
+
+      with.lanes = lanes;
+      TestUpdates(&A, &with, rowptr, colidx, values, k, call++);
+    }
   }
 }
 
@@ -423,7 +605,9 @@ static void TestRefused(void)
     Report(!k->takes(&facts, NULL, &o, NULL), "takes a row-major x", k->name);
     o.X.layout = SPMM_COLUMN_MAJOR;
     o.update   = SPMM_STEP;
-    Report(!k->takes(&facts, NULL, &o, NULL), "takes a smoother's step", k->name);
+    o.D        = (const HrpbScalar *)&o;
+    o.dblock   = 3;
+    Report(!k->takes(&facts, NULL, &o, NULL), "takes a smoother's step with blocks", k->name);
   }
 }
 
@@ -463,6 +647,7 @@ int main(int argc, char **argv)
   TestRefused();
   TestStaged();
   TestNoRows();
+  TestSingle();
   TestMatrix(Make("band", 333, 333, Band), PLAIN);
   TestMatrix(Make("nothing", 40, 30, Nothing), NODES);
   TestMatrix(Grid("27 points, 3 unknowns", 4, 3, true), NODES, 5);
