@@ -426,6 +426,8 @@ static PetscErrorCode AIJTCUMGCoarseSync(PC pc, AIJTCUMG *s, MatType dense)
 {
   const KSP     ksp = ((PC_MG *)pc->data)->levels[0]->smoothd;
   MatType       type;
+  MatSolverType solver;
+  PetscBool     cusparse;
   Mat           A, F;
   PetscObjectId id;
   enum {
@@ -461,7 +463,10 @@ static PetscErrorCode AIJTCUMGCoarseSync(PC pc, AIJTCUMG *s, MatType dense)
   PetscCall(AIJTCUMGCoarseDrop(s));
   if (!all[HAVE]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetType(pc->pmat, &type));
-  PetscCall(AIJTCUMGCoarseSolveIdentity(ksp, A, type, dense, &s->coarse));
+  PetscCall(MatFactorGetSolverType(F, &solver));
+  PetscCall(PetscStrcmp(solver, MATSOLVERCUSPARSE, &cusparse));
+  /* other factors take blocks of the host alone */
+  PetscCall(AIJTCUMGCoarseSolveIdentity(ksp, A, type, cusparse ? dense : MATDENSE, &s->coarse));
   if (s->coarse) PetscCall(PetscInfo(pc, "aijtcu: the coarse solve of %" PetscInt_FMT " rows is made a matrix\n", A->rmap->N));
   PetscCall(AIJTCUMGGivenSet(&s->coarse_of, F, FACTOR)); /* last: after an error it is made anew */
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -88,10 +88,10 @@ static const char *AIJTCUMGScale(AIJTCUMGVector s, AIJTCUMGArray array[], Vector
     a[OPERATOR].exponent = -e[l];
     a[DOWN].exponent     = -VectorExponent(a[DOWN].largest);
     a[UP].exponent       = VectorExponent(a[DOWN].largest) + e[l] - e[l - 1];
-    if (PetscAbsInt(VectorExponent(a[UP].largest) + a[UP].exponent) > ROOM) return far;
+    if (a[UP].largest && PetscAbsInt(VectorExponent(a[UP].largest) + a[UP].exponent) > ROOM) return far;
     for (int k = BEFORE; k <= AFTER; k++) {
       a[k].exponent = e[l];
-      if (VectorExponent(a[k].largest) + e[l] > ROOM) return far;
+      if (a[k].largest && VectorExponent(a[k].largest) + e[l] > ROOM) return far; /* not zeros, or nothing */
     }
   }
   return NULL;
