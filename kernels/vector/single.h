@@ -2,11 +2,12 @@
    One vector in single precision, in a library of double precision: what a cycle of multigrid needs beside products.
    In a library of single precision all of it is there, too, and has no use.
 
-   A product has the kernel, the VectorPlan and the index arrays of the product in double precision. Values of the matrix
-   and all vectors of the operands are float. So are a, b and c of a step: they are rounded.
+   A product has the kernel, the VectorPlan and the index arrays of the product in double precision. Values of the
+   matrix and all vectors of the operands are float. So are a, b and c of a step: they are rounded.
 
    Numbers of double precision have exponents that float has not. They are scaled by powers of two, which changes no
-   digit. Which power follows from the largest number of an array: see VectorExponent(). NaN stays NaN, and Inf stays Inf.
+   digit. Which power follows from the largest number of an array: see VectorExponent(). NaN stays NaN, and Inf stays
+   Inf.
 */
 #pragma once
 

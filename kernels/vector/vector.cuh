@@ -1,8 +1,8 @@
 /*
    What the kernels for one vector share: how a row is added up, and where its sum goes.
 
-   Numbers are HrpbScalar, or VectorPair, a complex number, or float in a library of double precision (single.h). Kernels
-   are written once for all.
+   Numbers are HrpbScalar, or VectorPair, a complex number, or float in a library of double precision (single.h).
+   Kernels are written once for all.
 */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
-   A multigrid cycle for one vector in single precision, in a program of double precision: copies of the levels, and what
-   their numbers are scaled by. The list of pcmgvector.c is that of a cycle in double.
+   A multigrid cycle for one vector in single precision, in a program of double precision: copies of the levels, and
+   what their numbers are scaled by. The list of pcmgvector.c is that of a cycle in double.
 
    Most of a cycle is reading the matrices, so it takes about half of the time. It is a preconditioner, whose rounding a
    Krylov method in double hardly notices. What a method would notice stays in double: the coarse solve, since the

@@ -5,8 +5,8 @@
    piece is a kernel of this library, in memory that stays: a product, or a step of a smoother. The list is made once.
    CUDA makes one graph of it, which is one launch.
 
-   A residual is a product of its own kind, and so is a step of a smoother with a diagonal: no pass is needed but those of
-   smoothers with blocks along the diagonal. Each step of a smoother leaves x in t, and the two change their names.
+   A residual is a product of its own kind, and so is a step of a smoother with a diagonal: no pass is needed but those
+   of smoothers with blocks along the diagonal. Each step of a smoother leaves x in t, and the two change their names.
 
    The plain case alone is here: one process; chebyshev of the first kind, without norms, with the diagonal; transfers
    that are sparse matrices; a coarse solve that is a matrix. Bounds and numbers of steps are those of PETSc's

@@ -521,7 +521,7 @@ PetscErrorCode MatAIJTCUGetSparse(Mat A, MatAIJTCUSparse *sparse)
 }
 
 /*@
-  MatAIJTCUSetMGPrecision - Sets the precision in which `PCMG` and `PCGAMG` of a `MATAIJTCU` work on one vector on a device
+  MatAIJTCUSetMGPrecision - Sets the precision of `PCMG` and `PCGAMG` of a `MATAIJTCU` for one vector on a device
 
   Logically Collective
 
@@ -540,8 +540,7 @@ PetscErrorCode MatAIJTCUGetSparse(Mat A, MatAIJTCUSparse *sparse)
   are made with the first cycle, and again when values change. They take half of the memory of the values.
 
   The preconditioner is then right to about six digits. So `KSPCG` takes about as many iterations, to any tolerance
-  that it reaches in double. `KSPRICHARDSON`, and a program that takes the preconditioner for a solver, have those digits
-  in each cycle.
+  that it reaches in double.
 
   Levels and right-hand sides are scaled by powers of two, so their numbers need not be within what single precision
   has. Where those of one level are too far apart, where memory is short, and for all other cycles than the one that
