@@ -463,7 +463,6 @@ static void Factor(int64_t m, int64_t n, std::vector<long double> &a, std::vecto
 */
 static void TestProlong(int64_t nnodes, int32_t bs, int32_t ncols, HrpbScalar size, HrpbScalar first)
 {
-  const long double        bound = 1e4L * std::numeric_limits<HrpbScalar>::epsilon();
   std::vector<int32_t>     begin(1), member, before(1), aggregate((size_t)nnodes, -1);
   std::vector<HrpbInt>     rowptr(1), colidx;
   std::vector<HrpbScalar>  vectors((size_t)(nnodes * bs * ncols));
@@ -511,6 +510,15 @@ static void TestProlong(int64_t nnodes, int32_t bs, int32_t ncols, HrpbScalar si
       for (int32_t j = 0; j < ncols; j++) a.push_back(vectors[(size_t)(j * nnodes * bs + row_of(i))]);
     }
     Factor(m, ncols, a, r);
+
+    /* roundings grow as columns depend on each other, which R's diagonal shows */
+    long double bound = 1e3L * std::numeric_limits<HrpbScalar>::epsilon();
+
+    for (int32_t k = 0; k < std::min<int64_t>(m, ncols); k++) {
+      const long double norm = sqrtl((long double)m) * (k ? size : std::max(size, first));
+
+      bound = std::max(bound, 1e3L * std::numeric_limits<HrpbScalar>::epsilon() * norm / fabsl(r[(size_t)(k * ncols + k)]));
+    }
     for (int64_t i = 0; i < m; i++) {
       for (int32_t j = 0; j < ncols; j++) right = right && fabsl(values[(size_t)(rowptr[(size_t)row_of(i)] + j)] - a[(size_t)(i * ncols + j)]) <= bound;
     }
