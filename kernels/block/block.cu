@@ -7,7 +7,8 @@
      dots     (nx + 1) s          nx blocks X and one Y, which is read once for MOST_X of them
      axpby    3 s                 2 s where b is zero, nothing where a is zero and b one
      maxpy    (nx + 2) s          Y is read and written once for MOST_X blocks X
-     cg_step  3 s                 2 are read, 1 written; 4 s with Z. The sums cost nothing more
+     cg_step  3 s                 2 are read, 1 written. The sums cost nothing more
+     cg_direction  5 s            3 are read, 2 written; 3 s without X
      smooth   5 s, and D as below
      scale    2 s, and D N/COLUMNS times, from L2 where it fits
 
@@ -164,6 +165,11 @@ struct StepArgs {
   int64_t      n, N;
 };
 
+struct DirectionArgs {
+  BlockDirection t;
+  int64_t        n, N;
+};
+
 struct ResidualArgs {
   BlockIn            X, Y;
   BlockOut           R;
@@ -267,29 +273,69 @@ static __global__ void __launch_bounds__(THREADS) CGStepKernel(const __grid_cons
 
   for (int64_t j = blockIdx.y; j < s.N; j += gridDim.y) {
     BlockNumber *const R = t.R.array + j * t.R.ld + i0;
-    const BlockNumber  a = Coefficient(t.a, j);
-    BlockNumber        w[ENTRIES], r[ENTRIES];
+    BlockNumber        kept[2], w[ENTRIES], r[ENTRIES];
+    const BlockNumber  a = BlockStepLength(&t.lengths, j, kept);
 
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+      t.lengths.kept[j]       = kept[0];
+      t.lengths.kept[s.N + j] = kept[1];
+      t.lengths.step[j]       = a;
+    }
     if (a != 0) {
       Load(t.W.array + j * t.W.ld + i0, rows, w);
       Load(R, rows, r);
 #pragma unroll
       for (int e = 0; e < ENTRIES; e++) r[e] -= a * w[e];
       Store(R, rows, r);
-    } else if (s.parts || t.kind) Load(R, rows, r);
+    } else if (s.parts) Load(R, rows, r);
+    if (!s.parts) continue;
     if (t.kind) {
       BlockNumber z[ENTRIES];
 
       Load(t.D + i0, rows, z);
 #pragma unroll
       for (int e = 0; e < ENTRIES; e++) z[e] *= r[e];
-      Store(t.Z.array + j * t.Z.ld + i0, rows, z);
-      if (s.parts) {
-        LeaveWarpSum(sums, 0, WarpDot(r, z));
-        LeaveWarpSum(sums, 1, t.kind == BLOCK_STEP_WITH_Z ? WarpDot(z, z) : WarpDot(r, r));
-      }
-    } else if (s.parts) LeaveWarpSum(sums, 0, WarpDot(r, r));
-    if (s.parts) SumWarps(sums, t.kind ? 2 : 1, s.parts + j * gridDim.x + blockIdx.x, s.N * gridDim.x);
+      LeaveWarpSum(sums, 0, WarpDot(r, z));
+      LeaveWarpSum(sums, 1, t.kind == BLOCK_STEP_WITH_Z ? WarpDot(z, z) : WarpDot(r, r));
+    } else LeaveWarpSum(sums, 0, WarpDot(r, r));
+    SumWarps(sums, t.kind ? 2 : 1, s.parts + j * gridDim.x + blockIdx.x, s.N * gridDim.x);
+  }
+}
+
+static __global__ void __launch_bounds__(THREADS) CGDirectionKernel(const __grid_constant__ DirectionArgs d)
+{
+  const int64_t         i0 = (int64_t)blockIdx.x * TILE, rows = d.n - i0;
+  const BlockDirection &t = d.t;
+
+  for (int64_t j = blockIdx.y; j < d.N; j += gridDim.y) {
+    BlockNumber *const P = t.P.array + j * t.P.ld + i0;
+    const BlockNumber  a = Coefficient(t.active, j), b = a != 0 ? BlockScalar(BLOCK_DIVIDE, t.now[j], t.before[j]) : (BlockNumber)0;
+    const BlockNumber  step = t.X.array ? t.step[j] : (BlockNumber)0;
+    BlockNumber        p[ENTRIES] = {}, x[ENTRIES];
+
+    if (b != 0 || step != 0) Load(P, rows, p);
+    if (step != 0) {
+      BlockNumber *const X = t.X.array + j * t.X.ld + i0;
+
+      Load(X, rows, x);
+#pragma unroll
+      for (int e = 0; e < ENTRIES; e++) x[e] += step * p[e];
+      Store(X, rows, x);
+    }
+    if (a != 0) {
+      BlockNumber r[ENTRIES];
+
+      Load(t.R.array + j * t.R.ld + i0, rows, r);
+      Load(t.D + i0, rows, x);
+#pragma unroll
+      for (int e = 0; e < ENTRIES; e++) x[e] *= r[e];
+    }
+#pragma unroll
+    for (int e = 0; e < ENTRIES; e++) {
+      p[e] = b != 0 ? b * p[e] : (BlockNumber)0;
+      if (a != 0) p[e] += a * x[e];
+    }
+    Store(P, rows, p);
   }
 }
 
@@ -621,14 +667,24 @@ static HrpbError MAXPY(const BlockShape *s, BlockOut Y, HrpbScalar sign, int64_t
   return HRPB_SUCCESS;
 }
 
+/* Without rows there are lengths all the same */
 static HrpbError CGStep(const BlockShape *s, const BlockStep *t, BlockNumber *sums)
 {
-  const StepArgs step = {*t, sums ? (BlockNumber *)s->work : NULL, s->n, s->N};
+  const StepArgs step = {*t, sums && s->n ? (BlockNumber *)s->work : NULL, s->n, s->N};
+  const dim3     grid = Grid(s);
 
-  if (!IsEmpty(s)) {
-    HrpbCall(HrpbLaunch(CGStepKernel, Grid(s), THREADS, 0, s->stream, step));
-  }
+  if (s->N == 0) return HRPB_SUCCESS;
+  HrpbCall(HrpbLaunch(CGStepKernel, dim3(std::max(grid.x, 1u), grid.y), THREADS, 0, s->stream, step));
   return sums ? Sum(s, t->kind ? 2 : 1, sums) : HRPB_SUCCESS;
+}
+
+static HrpbError CGDirection(const BlockShape *s, const BlockDirection *t)
+{
+  const DirectionArgs d = {*t, s->n, s->N};
+
+  if (IsEmpty(s)) return HRPB_SUCCESS;
+  HrpbCall(HrpbLaunch(CGDirectionKernel, Grid(s), THREADS, 0, s->stream, d));
+  return HRPB_SUCCESS;
 }
 
 static HrpbError Residual(const BlockShape *s, BlockIn Y, const BlockNumber *a, BlockIn X, BlockOut R, BlockNumber *sums)
@@ -721,6 +777,7 @@ const BlockOps BlockOpsDevice = {
   .axpby    = AXPBY,
   .maxpy    = MAXPY,
   .cg_step  = CGStep,
+  .cg_direction = CGDirection,
   .residual = Residual,
   .smooth   = Smooth,
   .copy     = Copy,

@@ -116,20 +116,41 @@ static HrpbError MAXPY(const BlockShape *s, BlockOut Y, HrpbScalar sign, int64_t
 static HrpbError CGStep(const BlockShape *s, const BlockStep *t, BlockNumber *sums)
 {
   for (int64_t j = 0; j < s->N; j++) {
-    const BlockNumber a           = Coefficient(t->a, j);
-    BlockNumber       first[SUMS] = {0}, second[SUMS] = {0};
+    BlockNumber       kept[2], z[PIECE], first[SUMS] = {0}, second[SUMS] = {0};
+    const BlockNumber a = BlockStepLength(&t->lengths, j, kept);
 
+    t->lengths.kept[j]        = kept[0];
+    t->lengths.kept[s->N + j] = kept[1];
+    t->lengths.step[j]        = a;
     for (int64_t i = 0; i < s->n; i += PIECE) {
       const int64_t n = s->n - i < PIECE ? s->n - i : PIECE;
-      BlockNumber  *r = t->R.array + j * t->R.ld + i, *z = t->kind ? t->Z.array + j * t->Z.ld + i : r;
+      BlockNumber  *r = t->R.array + j * t->R.ld + i;
 
       AXPBY(n, r, -a, t->W.array + j * t->W.ld + i, 1);
       for (int64_t k = 0; k < n && t->kind; k++) z[k] = t->D[i + k] * r[k];
-      if (sums) AddProducts(n, r, z, first);
+      if (sums) AddProducts(n, r, t->kind ? z : r, first);
       if (sums && t->kind) AddProducts(n, t->kind == BLOCK_STEP_WITH_Z ? z : r, t->kind == BLOCK_STEP_WITH_Z ? z : r, second);
     }
     if (sums) sums[j] = Total(first);
     if (sums && t->kind) sums[s->N + j] = Total(second);
+  }
+  return HRPB_SUCCESS;
+}
+
+static HrpbError CGDirection(const BlockShape *s, const BlockDirection *t)
+{
+  for (int64_t j = 0; j < s->N; j++) {
+    const BlockNumber a = Coefficient(t->active, j), b = a != 0 ? BlockScalar(BLOCK_DIVIDE, t->now[j], t->before[j]) : 0;
+    BlockNumber       z[PIECE];
+
+    for (int64_t i = 0; i < s->n; i += PIECE) {
+      const int64_t n = s->n - i < PIECE ? s->n - i : PIECE;
+      BlockNumber  *p = t->P.array + j * t->P.ld + i;
+
+      if (t->X.array) AXPBY(n, t->X.array + j * t->X.ld + i, t->step[j], p, 1);
+      for (int64_t k = 0; k < n && a != 0; k++) z[k] = t->D[i + k] * t->R.array[j * t->R.ld + i + k];
+      AXPBY(n, p, a, z, b);
+    }
   }
   return HRPB_SUCCESS;
 }
@@ -266,6 +287,7 @@ const BlockOps BlockOpsHost = {
   .axpby    = BlockAXPBY,
   .maxpy    = MAXPY,
   .cg_step  = CGStep,
+  .cg_direction = CGDirection,
   .residual = Residual,
   .smooth   = Smooth,
   .copy     = Copy,

@@ -38,21 +38,42 @@ typedef struct {
   HrpbStream stream; /* not used on the host */
 } BlockShape;
 
-/* What a step of conjugate gradients does after R_j -= a_j W_j, and its sums, N of each */
+/*
+   Step lengths of conjugate gradients, of sums of each column: now is r^T M r, curvature p^T A p, and before are those
+   of the iteration before. kept gets N numbers now, then N curvatures: what has the sign of before, else zero; complex
+   r^T M r where it is a number. step_j is their quotient. All are zero where active_j is zero
+*/
+typedef struct {
+  const BlockNumber *active, *now, *before, *curvature, *curvature_before;
+  BlockNumber       *kept, *step;
+} BlockLengths;
+
+/* The sums of a step of conjugate gradients, N of each */
 typedef enum {
-  BLOCK_STEP_PLAIN,  /* nothing; R_j R_j */
-  BLOCK_STEP_WITH_R, /* Z = D R; R_j Z_j, then R_j R_j */
-  BLOCK_STEP_WITH_Z  /* Z = D R; R_j Z_j, then Z_j Z_j */
+  BLOCK_STEP_PLAIN,  /* R_j R_j */
+  BLOCK_STEP_WITH_R, /* with Z = D R: R_j Z_j, then R_j R_j */
+  BLOCK_STEP_WITH_Z  /* R_j Z_j, then Z_j Z_j */
 } BlockStepKind;
 
+/* R_j -= step_j W_j */
 typedef struct {
   BlockStepKind      kind;
-  const BlockNumber *a;
+  BlockLengths       lengths;
   BlockIn            W;
   BlockOut           R;
   const BlockNumber *D; /* a diagonal. Without rows it may be NULL */
-  BlockOut           Z;
 } BlockStep;
+
+/*
+   X_j += step_j P_j, the step before; then P_j = D R_j + now_j / before_j P_j, the next direction, or zero where
+   active_j, which is one or zero, is zero. Where the array of X is NULL, it is left out
+*/
+typedef struct {
+  const BlockNumber *active, *now, *before, *step;
+  BlockIn            R;
+  const BlockNumber *D; /* a diagonal. Without rows it may be NULL */
+  BlockOut           P, X;
+} BlockDirection;
 
 /*
    A step of a smoother: Y = a Y0 + b X + c D (B - W), with the same numbers a, b, c for all columns. A term whose
@@ -118,8 +139,11 @@ typedef struct {
   /* Y_j += sign (the sum over i of coef[i N + j] X[i]_j) */
   HrpbError (*maxpy)(const BlockShape *, BlockOut Y, HrpbScalar sign, int64_t nx, const BlockNumber *coef, const BlockIn X[]);
 
-  /* A step, and its sums if that is not NULL. They have the bits of dots(), and Z those of scale() */
+  /* A step with its lengths, and its sums if that is not NULL. They have the bits of dots() of scale() */
   HrpbError (*cg_step)(const BlockShape *, const BlockStep *, BlockNumber *sums);
+
+  /* P has the bits of axpby() of scale(), and X those of maxpy() */
+  HrpbError (*cg_direction)(const BlockShape *, const BlockDirection *);
 
   /* R_j = Y_j - a_j X_j, and sums of R_j R_j if they are not NULL, with the bits of dots(). R is neither X nor Y */
   HrpbError (*residual)(const BlockShape *, BlockIn Y, const BlockNumber *a, BlockIn X, BlockOut R, BlockNumber *sums);
@@ -193,6 +217,21 @@ HRPB_INLINE BlockNumber BlockScalar(BlockScalarOp op, BlockNumber x, BlockNumber
   if (op == BLOCK_CONJUGATE_DIVIDE) return y == 0 ? 0 : BlockConj(x) / y;
   if (op == BLOCK_NUMBER) return x == x ? x : 0;
   return BlockSameSign(x, y);
+}
+
+/* Of column j. The numbers that are kept go to kept */
+HRPB_INLINE BlockNumber BlockStepLength(const BlockLengths *l, int64_t j, BlockNumber kept[2])
+{
+#if defined(HRPB_USE_COMPLEX)
+  const BlockScalarOp op = BLOCK_NUMBER; /* PETSc looks at the sign of r^T M r in real arithmetic alone */
+#else
+  const BlockScalarOp op = BLOCK_SAME_SIGN;
+#endif
+  const bool active = l->active[j] != 0;
+
+  kept[0] = active ? BlockScalar(op, l->now[j], l->before[j]) : 0;
+  kept[1] = active ? BlockSameSign(l->curvature[j], l->curvature_before[j]) : 0;
+  return BlockScalar(BLOCK_DIVIDE, kept[0], kept[1]);
 }
 
 /*

@@ -20,8 +20,9 @@
 
    Q is kept as Qn and a factor F: Q = Qn F. Small matrices have N rows and columns, each column after the other. C,
    Zeta and F are found on the host, and H is inverted where the blocks are. So on a device an iteration waits for one
-   copy to the host and sends one. The step of X comes behind that copy: the device makes it while the host computes. On
-   more than one process a sum over them is a wait, too.
+   copy to the host. The step of X comes behind that copy: the device makes it while the host computes Zeta and F, and
+   the next direction and its product while the host computes C and tests. On more than one process a sum over them is a
+   wait, too.
 
    Passes over a block on a device, with M a diagonal: 3 for S, 2 for H, 3 for Qn and its products, 3 for X, and 2 of
    the product with A. cg has one more.
@@ -74,8 +75,7 @@ typedef struct {
   PetscInt     rank;
   PetscScalar *C, *next, *G, *norms, *temp; /* next is Zeta C */
   PetscScalar *F, *zeta, *left;             /* one after the other; left is C without the columns that have ended */
-  PetscInt    *order;                       /* columns of Qn that are pivots, those up to the rank */
-  PetscBool   *done;                        /* columns of Qn that have been pivots */
+  PetscInt    *order, *open;                /* columns of Qn that are pivots, those up to the rank, and that are not */
   PetscBool   *known;                       /* norms of R are right */
   PetscReal   *dropped;                     /* norms of what is left out of the columns of Qn */
   PetscReal   *lost;                        /* most that is missing of each column of R, in the natural norm */
@@ -92,7 +92,7 @@ static PetscErrorCode AIJTCUResetBCG(AIJTCUBlockKSP *s)
 
   PetscFunctionBegin;
   PetscCall(PetscFree6(b->C, b->next, b->G, b->norms, b->temp, b->F));
-  PetscCall(PetscFree5(b->known, b->dropped, b->lost, b->order, b->done));
+  PetscCall(PetscFree5(b->known, b->dropped, b->lost, b->order, b->open));
   b->N = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -106,7 +106,7 @@ static PetscErrorCode AIJTCUSetUpBCG(AIJTCUBlockKSP *s)
   if (b->N == N) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUResetBCG(s));
   PetscCall(PetscMalloc6(size, &b->C, size, &b->next, size, &b->G, size, &b->norms, size, &b->temp, 3 * size, &b->F));
-  PetscCall(PetscCalloc5(N, &b->known, N, &b->dropped, N, &b->lost, N, &b->order, N, &b->done));
+  PetscCall(PetscCalloc5(N, &b->known, N, &b->dropped, N, &b->lost, N, &b->order, N, &b->open));
   b->zeta = b->F + size;
   b->left = b->zeta + size;
   b->N    = N;
@@ -130,89 +130,115 @@ static PetscErrorCode AIJTCUSmallTimes(PetscInt N, const PetscScalar *X, const P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The next pivot: among columns that are none yet, one that has lost least. -1 if all depend on those before */
-static PetscInt AIJTCUPivot(const AIJTCUBCG *b, const PetscScalar first[], const PetscBool done[])
+/* The place of the next pivot among the n columns that are none yet: one that has lost least. -1 if all depend on those before */
+static PetscInt AIJTCUPivot(const AIJTCUBCG *b, const PetscScalar first[], PetscInt n, const PetscInt open[])
 {
   const PetscInt N    = b->N;
   PetscReal      most = 16 * N * PETSC_MACHINE_EPSILON;
   PetscInt       p    = -1;
 
-  for (PetscInt j = 0; j < N; j++) {
+  for (PetscInt k = 0; k < n; k++) {
+    const PetscInt  j   = open[k];
     const PetscReal now = PetscRealPart(b->G[j * N + j]);
 
-    if (!done[j] && PetscRealPart(first[j]) > 0 && now > most * PetscRealPart(first[j])) {
+    if (PetscRealPart(first[j]) > 0 && now > most * PetscRealPart(first[j])) {
       most = now / PetscRealPart(first[j]);
-      p    = j;
+      p    = k;
     }
   }
   return p;
 }
 
-/* Rows of the pivots of F are the inverse of the columns of the pivots of Zeta, which are triangular */
+/*
+   Rows of the pivots of F are the inverse of the columns of the pivots of Zeta, which are triangular. A row of the
+   inverse, of the pivots in their order, is made of those below it, all its entries at once
+*/
 static void AIJTCUInvertFactor(AIJTCUBCG *b)
 {
-  const PetscInt     N    = b->N;
+  const PetscInt     N    = b->N, n = b->rank;
   const PetscScalar *zeta = b->zeta;
+  PetscScalar       *rows = b->temp;
 
   (void)PetscArrayzero(b->F, N * N);
-  for (PetscInt k = 0; k < b->rank; k++) {
-    PetscScalar *f = b->F + k * N;
+  for (PetscInt i = n; i-- > 0;) {
+    PetscScalar *row = rows + i * n;
 
-    for (PetscInt i = k; i >= 0; i--) {
-      PetscScalar sum = i == k ? 1 : 0;
+    for (PetscInt k = i; k < n; k++) row[k] = k == i ? 1 : 0;
+    for (PetscInt q = i + 1; q < n; q++) {
+      const PetscScalar z = zeta[b->order[q] * N + i];
 
-      for (PetscInt q = i + 1; q <= k; q++) sum -= zeta[b->order[q] * N + i] * f[b->order[q]];
-      f[b->order[i]] = sum / zeta[b->order[i] * N + i];
+      for (PetscInt k = q; k < n; k++) row[k] -= z * rows[q * n + k];
+    }
+    for (PetscInt k = i; k < n; k++) {
+      row[k] /= zeta[b->order[i] * N + i];
+      b->F[k * N + b->order[i]] = row[k];
     }
   }
 }
 
 /*
    G = Zeta^T Zeta by Cholesky with pivots, and F, with which F^T G F is 1 up to the rank. The columns of G are scaled
-   for the choice of the pivots, because residuals have norms of all sizes. G is overwritten. Returns false if G has a
-   negative number on its diagonal, which a positive definite M does not give. One that is small beside what Q had, one,
-   is rounding: that column is left out. So is any with a singular A: M Qn is without the null space.
+   for the choice of the pivots, because residuals have norms of all sizes. G is overwritten, its upper triangle and of
+   columns that are no pivots yet. Returns false if G has a negative number on its diagonal, which a positive definite M
+   does not give. One that is small beside what Q had, one, is rounding: that column is left out. So is any with a
+   singular A: M Qn is without the null space.
 */
 static PetscBool AIJTCUFactor(AIJTCUBCG *b)
 {
   const PetscInt N = b->N;
   PetscScalar   *G = b->G, *zeta = b->zeta;
   PetscScalar   *first = b->temp, *row = b->temp + N; /* the diagonal at first; a row of Zeta */
-  PetscBool     *done = b->done;
-  PetscInt       p;
+  PetscInt      *open = b->open, n = N, k;            /* columns that are no pivots yet, ascending */
 
   (void)PetscArrayzero(zeta, N * N);
   b->rank = 0;
   for (PetscInt j = 0; j < N; j++) {
     if (!b->project && PetscRealPart(G[j * N + j]) < -PETSC_SQRT_MACHINE_EPSILON) return PETSC_FALSE;
     first[j] = PetscMax(PetscRealPart(G[j * N + j]), 0);
-    done[j]  = PETSC_FALSE;
+    open[j]  = j;
   }
-  while ((p = AIJTCUPivot(b, first, done)) >= 0) {
+  while ((k = AIJTCUPivot(b, first, n, open)) >= 0) {
+    const PetscInt  p    = open[k];
     const PetscReal root = PetscSqrtReal(PetscRealPart(G[p * N + p]));
 
-    for (PetscInt j = 0; j < N; j++) row[j] = done[j] ? 0 : PetscConj(G[p * N + j]) / root;
-    for (PetscInt j = 0; j < N; j++) zeta[j * N + b->rank] = row[j];
-    done[p] = PETSC_TRUE;
-    row[p]  = 0;
-    for (PetscInt j = 0; j < N; j++) {
-      for (PetscInt i = 0; i < N; i++) G[j * N + i] -= PetscConj(row[i]) * row[j];
+    for (PetscInt l = 0; l < n; l++) {
+      const PetscInt j = open[l];
+
+      row[j]                = (j < p ? PetscConj(G[p * N + j]) : G[j * N + p]) / root;
+      zeta[j * N + b->rank] = row[j];
     }
     b->order[b->rank++] = p;
+    n--;
+    for (PetscInt l = k; l < n; l++) open[l] = open[l + 1];
+    for (PetscInt l = 0; l < n; l++) {
+      const PetscInt    j = open[l];
+      const PetscScalar x = row[j];
+
+      for (PetscInt m = 0; m <= l; m++) G[j * N + open[m]] -= PetscConj(row[open[m]]) * x;
+    }
   }
-  for (PetscInt j = 0; j < N; j++) b->dropped[j] = done[j] ? 0 : PetscSqrtReal(PetscAbsReal(PetscRealPart(G[j * N + j])));
+  (void)PetscArrayzero(b->dropped, N);
+  for (PetscInt l = 0; l < n; l++) b->dropped[open[l]] = PetscSqrtReal(PetscAbsReal(PetscRealPart(G[open[l] * (N + 1)])));
   AIJTCUInvertFactor(b);
   return PETSC_TRUE;
+}
+
+/* Whether small matrices, one after the other, have a number that is infinite or none: times zero it is none */
+static PetscBool AIJTCUSmallIsNaN(PetscInt n, const PetscScalar X[])
+{
+  PetscReal sum = 0;
+
+  for (PetscInt k = 0; k < n; k++) sum += 0 * PetscRealPart(X[k]) + 0 * PetscImaginaryPart(X[k]);
+  return PetscIsNanReal(sum);
 }
 
 /* The block is not what a positive definite A and M give. NaN of a column is in all of them by now */
 static PetscErrorCode AIJTCUBreakDown(KSP ksp, AIJTCUBlockKSP *s, PetscInt its, const PetscScalar *small, KSPConvergedReason reason)
 {
-  AIJTCUColumns *c   = &s->columns;
-  PetscBool      nan = PETSC_FALSE;
+  AIJTCUColumns  *c   = &s->columns;
+  const PetscBool nan = AIJTCUSmallIsNaN(c->N * c->N, small);
 
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < c->N * c->N; k++) nan = (PetscBool)(nan || PetscIsInfOrNanScalar(small[k]));
   for (PetscInt j = 0; j < c->N; j++) {
     if (c->reason[j]) continue;
     if (nan) PetscCall(AIJTCUColumnStopNaN(ksp, s, j, its));
@@ -318,20 +344,27 @@ static PetscErrorCode AIJTCULeaveOut(KSP ksp, AIJTCUBlockKSP *s, PetscInt its)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Zeta, F and the next C. Columns end if there are none */
+/* Zeta and F, and what is left out. Columns end if there are none */
 static PetscErrorCode AIJTCUNormalize(KSP ksp, AIJTCUBlockKSP *s, PetscInt its)
 {
   AIJTCUBCG *b = (AIJTCUBCG *)s->data;
 
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < b->N * b->N; k++) {
-    if (!PetscIsInfOrNanScalar(b->G[k])) continue;
+  if (AIJTCUSmallIsNaN(b->N * b->N, b->G)) {
     PetscCall(AIJTCUBreakDown(ksp, s, its, b->G, KSP_DIVERGED_NANORINF));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!AIJTCUFactor(b)) PetscCall(AIJTCUBreakDown(ksp, s, its, b->G, KSP_DIVERGED_INDEFINITE_PC));
-  for (PetscInt j = 0; j < b->N; j++) {
-    for (PetscInt i = 0; i < b->N; i++) b->lost[j] += b->dropped[i] * PetscAbsScalar(b->C[j * b->N + i]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The next C, and what R lacks by what was left out of Qn */
+static PetscErrorCode AIJTCUNextC(AIJTCUBCG *b)
+{
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < b->N; i++) {
+    if (b->dropped[i] == 0) continue;
+    for (PetscInt j = 0; j < b->N; j++) b->lost[j] += b->dropped[i] * PetscAbsScalar(b->C[j * b->N + i]);
   }
   PetscCall(AIJTCUSmallTimes(b->N, b->zeta, b->C, b->next));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -411,28 +444,21 @@ static PetscErrorCode AIJTCUTestBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt its, co
 }
 
 /*
-   An iteration but for the step of X: its direction from Z = M Qn and the last one, and the next Qn. With a diagonal M
-   also the products of the next Qn, in the pass that makes it
+   The first part of an iteration, of Zeta and F alone: the direction from Z = M Qn and the last one, its product T, and
+   H. A device does it while the host finds C and tests. If that ends the iteration it is in vain
 */
-static PetscErrorCode AIJTCUIterateBCG(KSP ksp, AIJTCUBlockKSP *s, PetscBool first, Mat Z, Mat Qn[2], Mat S[2])
+static PetscErrorCode AIJTCUDirectionBCG(KSP ksp, AIJTCUBlockKSP *s, PetscBool first, Mat Z, Mat Qn, Mat S[2], Mat T)
 {
   const AIJTCUBlockCtx ctx = s->ctx;
   AIJTCUBCG           *b   = (AIJTCUBCG *)s->data;
-  const PetscInt       N   = b->N;
-  PetscScalar *const F = AIJTCUSquare(s, SQUARE_F), *const inverse = AIJTCUSquare(s, SQUARE_INVERSE);
-  Mat T, last                                                      = S[0];
+  PetscScalar *const   F   = AIJTCUSquare(s, SQUARE_F);
+  const Mat            last = S[0];
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUBlockWork(ctx, RESULT, &T));
-  PetscCall(PetscArraycpy(b->C, b->next, N * N));
-  for (PetscInt j = 0; j < N; j++) {
-    if (s->columns.reason[j]) PetscCall(PetscArrayzero(b->left + j * N, N));
-    else PetscCall(PetscArraycpy(b->left + j * N, b->C + j * N, N));
-  }
-  PetscCall(AIJTCUBlockToScalars(ctx, 3 * N, b->F, F));
+  PetscCall(AIJTCUBlockToScalars(ctx, 2 * b->N, b->F, F));
   { /* s <- z f + s zeta^T */
     const AIJTCUBlockTerm terms[2] = {
-      {.sign = 1, .X = Z ? Z : Qn[0], .K = F},
+      {.sign = 1, .X = Z ? Z : Qn, .K = F},
       {.sign = 1, .X = last, .K = AIJTCUSquare(s, SQUARE_ZETA), .transpose = PETSC_TRUE}};
 
     PetscCall(AIJTCUBlockCombine(ctx, S[1], PETSC_FALSE, first ? 1 : 2, terms, b->D));
@@ -441,16 +467,37 @@ static PetscErrorCode AIJTCUIterateBCG(KSP ksp, AIJTCUBlockKSP *s, PetscBool fir
   S[1] = last;
   PetscCall(AIJTCUBlockMatMult(ksp, s, S[0], T));
   PetscCall(AIJTCUBlockGram(ctx, BLOCK_GRAM_PLAIN, S[0], T, NULL, PETSC_FALSE, AIJTCUSquare(s, SQUARE_H)));
-  PetscCall(AIJTCUBlockInvert(ctx, b->rank, AIJTCUSquare(s, SQUARE_H), AIJTCUSquare(s, SQUARE_C), inverse, AIJTCUSquare(s, SQUARE_STEP), AIJTCUBlockScalars(ctx, PIVOTS)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The second part, but for the step of X: the length of the step, and the next Qn. With a diagonal M also the products
+   of the next Qn, in the pass that makes it
+*/
+static PetscErrorCode AIJTCUIterateBCG(KSP ksp, AIJTCUBlockKSP *s, Mat Qn[2], Mat T)
+{
+  const AIJTCUBlockCtx ctx = s->ctx;
+  AIJTCUBCG           *b   = (AIJTCUBCG *)s->data;
+  const PetscInt       N   = b->N;
+  PetscScalar *const   C = AIJTCUSquare(s, SQUARE_C), *const inverse = AIJTCUSquare(s, SQUARE_INVERSE);
+  const Mat            last = Qn[0];
+
+  PetscFunctionBegin;
+  PetscCall(PetscArraycpy(b->C, b->next, N * N));
+  for (PetscInt j = 0; j < N; j++) {
+    if (s->columns.reason[j]) PetscCall(PetscArrayzero(b->left + j * N, N));
+    else PetscCall(PetscArraycpy(b->left + j * N, b->C + j * N, N));
+  }
+  PetscCall(AIJTCUBlockToScalars(ctx, N, b->left, C));
+  PetscCall(AIJTCUBlockInvert(ctx, b->rank, AIJTCUSquare(s, SQUARE_H), C, inverse, AIJTCUSquare(s, SQUARE_STEP), AIJTCUBlockScalars(ctx, PIVOTS)));
   { /* qn <- qn f - t h^-1 */
     const AIJTCUBlockTerm terms[2] = {
-      {.sign = 1, .X = Qn[0], .K = F},
+      {.sign = 1, .X = Qn[0], .K = AIJTCUSquare(s, SQUARE_F)},
       {.sign = -1, .X = T, .K = inverse}};
 
     if (b->D) PetscCall(AIJTCUBlockCombineGram(ctx, Qn[1], terms, AIJTCUNormsKind(ksp), b->D, PETSC_TRUE, AIJTCUSquare(s, SQUARE_GRAM)));
     else PetscCall(AIJTCUBlockCombine(ctx, Qn[1], PETSC_FALSE, 2, terms, NULL));
   }
-  last  = Qn[0];
   Qn[0] = Qn[1];
   Qn[1] = last;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -464,7 +511,7 @@ static PetscErrorCode AIJTCUCycleBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt *its, 
   AIJTCUColumns       *c   = &s->columns;
   const PetscInt       N   = b->N;
   const PetscScalar   *active;
-  Mat                  Qn[2], S[2], Z = NULL, R, r;
+  Mat                  Qn[2], S[2], Z = NULL, R, r; /* R is T later */
 
   PetscFunctionBegin;
   b->D = NULL;
@@ -482,7 +529,8 @@ static PetscErrorCode AIJTCUCycleBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt *its, 
   for (PetscInt j = 0; j < N; j++) b->C[j * N + j] = 1;
   PetscCall(PetscArrayzero(b->lost, N));
   for (PetscBool first = PETSC_TRUE; c->nactive; first = PETSC_FALSE) {
-    PetscBool again = PETSC_FALSE;
+    const PetscBool ahead = (PetscBool)(!first && *its < ksp->max_it);
+    PetscBool       again = PETSC_FALSE;
 
     if (b->project) PetscCall(KSP_RemoveNullSpaceMat(ksp, Qn[0]));
     if (Z) PetscCall(AIJTCUBlockPCApply(ksp, Qn[0], Z));
@@ -491,16 +539,22 @@ static PetscErrorCode AIJTCUCycleBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt *its, 
     if (again) break;
     if (!first && c->nactive) PetscCall(AIJTCUNormalize(ksp, s, *its));
     if (!c->nactive) break;
+    if (ahead && b->rank) PetscCall(AIJTCUDirectionBCG(ksp, s, first, Z, Qn[0], S, R));
+    if (!first) PetscCall(AIJTCUNextC(b));
     if (first) PetscCall(AIJTCUFirstNormsBCG(ksp, s));
     else PetscCall(AIJTCUNormsBCG(ksp, s));
     PetscCall(AIJTCUTestBCG(ksp, s, *its, b->known, &again));
     if (again) break;
-    if (first) PetscCall(AIJTCULeaveOut(ksp, s, *its));
-    if (first) PetscCall(AIJTCUNormalize(ksp, s, *its));
+    if (first) {
+      PetscCall(AIJTCULeaveOut(ksp, s, *its));
+      PetscCall(AIJTCUNormalize(ksp, s, *its));
+      PetscCall(AIJTCUNextC(b));
+    }
     if (*its >= ksp->max_it) PetscCall(AIJTCUColumnsStop(ksp, s, *its, KSP_DIVERGED_ITS));
     if (!b->rank) PetscCall(AIJTCUColumnsStop(ksp, s, *its, KSP_CONVERGED_ATOL));
     if (!c->nactive) break;
-    PetscCall(AIJTCUIterateBCG(ksp, s, first, Z, Qn, S));
+    if (!ahead) PetscCall(AIJTCUDirectionBCG(ksp, s, first, Z, Qn[0], S, R));
+    PetscCall(AIJTCUIterateBCG(ksp, s, Qn, R));
     ++*its;
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -41,6 +41,7 @@ PETSC_EXTERN PetscErrorCode AIJTCUBlockCtxCreate(AIJTCUBlockCtx *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockCtxSetUp(AIJTCUBlockCtx, Mat, PetscInt, PetscBool *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockCtxDestroy(AIJTCUBlockCtx *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockWork(AIJTCUBlockCtx, PetscInt, Mat *);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockCtxIsAlone(AIJTCUBlockCtx, PetscBool *);
 PETSC_EXTERN PetscScalar   *AIJTCUBlockScalars(AIJTCUBlockCtx, PetscInt);
 
 /*
@@ -59,8 +60,9 @@ PETSC_EXTERN PetscErrorCode AIJTCUBlockDots(AIJTCUBlockCtx, PetscInt, const Mat[
 PETSC_EXTERN PetscErrorCode AIJTCUBlockDotsLocal(AIJTCUBlockCtx, PetscInt, const Mat[], Mat, PetscScalar *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockAXPBY(AIJTCUBlockCtx, Mat, const PetscScalar *, Mat, const PetscScalar *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockMAXPY(AIJTCUBlockCtx, Mat, PetscReal, PetscInt, const PetscScalar *, const Mat[]);
-PETSC_EXTERN PetscErrorCode AIJTCUBlockCGStep(AIJTCUBlockCtx, const PetscScalar *, Mat, Mat, PetscScalar *);
-PETSC_EXTERN PetscErrorCode AIJTCUBlockCGStepScaled(AIJTCUBlockCtx, const PetscScalar *, Mat, Mat, Vec, Mat, PetscBool, PetscBool, PetscScalar *);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockCGStep(AIJTCUBlockCtx, const BlockLengths *, Mat, Mat, PetscScalar *);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockCGStepScaled(AIJTCUBlockCtx, const BlockLengths *, Mat, Mat, Vec, PetscBool, PetscBool, PetscScalar *);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockCGDirection(AIJTCUBlockCtx, const PetscScalar *, const PetscScalar *, const PetscScalar *, Mat, Vec, Mat, const PetscScalar *, Mat);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockSmooth(AIJTCUBlockCtx, Mat, PetscScalar, Mat, PetscScalar, Mat, PetscScalar, PetscInt, Vec, Mat, Mat);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockCtxTakes(AIJTCUBlockCtx, Vec, PetscBool *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockCopy(AIJTCUBlockCtx, Mat, Mat);

@@ -1,9 +1,16 @@
 /*
    KSPCG for a block: each column as in KSPSolve_CG(), complex ones with a Hermitian matrix.
 
-   The scalars of an iteration stay where the blocks are. One copy of them to the host serves all tests. The step of X
-   comes behind that copy: the device makes it while the host tests. A column that must not be changed by the step
-   before these tests has a step of zero: its p^T A p, or its r^T M r, is zero or has changed its sign.
+   The scalars of an iteration stay where the blocks are. One copy of them to the host serves all tests. What needs
+   none of these tests comes behind that copy: a device makes it while the host tests. With M a diagonal, on one
+   process, that is the step of X, the next direction and its product. For a column that turns out to have ended the
+   direction is in vain, and its step is zero. Else it is the step of X alone.
+
+   A column that must not be changed by the step before these tests has a step of zero: its p^T A p, or its r^T M r, is
+   zero or has changed its sign.
+
+   Passes over a block, with M a diagonal: 5 for the step of X and the direction, 2 of the product with A, 2 for
+   p^T A p, 3 for R and its sums.
 */
 #include "blockksp.h"
 
@@ -156,6 +163,31 @@ static PetscErrorCode AIJTCUBlocksCG(AIJTCUBlockCtx ctx, Mat *R, Mat *Z, Mat *P,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Where the scalars of iteration i are: those of two iterations take turns. In the first the ones before are its own */
+static PetscScalar *AIJTCUScalarsCG(AIJTCUBlockCtx ctx, PetscInt i, PetscInt which)
+{
+  return AIJTCUBlockScalars(ctx, (i % 2 ? SECOND : BETA) + which - BETA);
+}
+
+/* X += step P, if X is not NULL; then the direction P of iteration i, W = A P, and p^T A p. D is NULL or M */
+static PetscErrorCode AIJTCUDirectionCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt i, Vec D, Mat R, Mat Z, Mat P, Mat W, Mat X)
+{
+  const AIJTCUBlockCtx ctx = s->ctx;
+  const PetscScalar *const active = AIJTCUBlockScalars(ctx, AIJTCU_SCALARS_ACTIVE), *const beta = AIJTCUScalarsCG(ctx, i, BETA), *const betaold = AIJTCUScalarsCG(ctx, i + 1, BETA);
+  PetscScalar *const       step = AIJTCUBlockScalars(ctx, STEP);
+
+  PetscFunctionBegin;
+  if (!i) PetscCall(AIJTCUBlockCopy(ctx, Z, P));
+  else if (D) PetscCall(AIJTCUBlockCGDirection(ctx, active, beta, betaold, R, D, P, step, X));
+  else {
+    PetscCall(AIJTCUBlockScalarOp(ctx, BLOCK_DIVIDE, active, step, beta, betaold));
+    PetscCall(AIJTCUBlockAXPBY(ctx, P, active, Z, step)); /* p <- z + beta / betaold p */
+  }
+  PetscCall(AIJTCUBlockMatMult(ksp, s, P, W));
+  PetscCall(AIJTCUBlockDots(ctx, 1, &W, P, AIJTCUScalarsCG(ctx, i, DPI)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode AIJTCUSolveCG(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
 {
   const AIJTCUBlockCtx ctx = s->ctx;
@@ -166,12 +198,14 @@ static PetscErrorCode AIJTCUSolveCG(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
   const PetscScalar *host  = NULL, *active;
   const PetscInt    *from;
   PetscInt           i = 0, nsums; /* arrays of sums of all processes that wait until the scalars are fetched */
+  PetscBool          alone;
   Mat                R, Z, P, W, r;
   Vec                D; /* where M is a diagonal: a step does it, too */
 
   PetscFunctionBegin;
   PetscCall(AIJTCUBlockPCDiagonal(ksp, s, &D));
   nsums = D ? DPI - BETA : early ? AIJTCUSumsCG(ksp) : 0;
+  PetscCall(AIJTCUBlockCtxIsAlone(ctx, &alone));
   PetscCall(AIJTCUBlocksCG(ctx, &R, &Z, &P, &W));
   PetscCall(AIJTCUBlockResidual(ksp, s, ksp->guess_zero, B, X, W, &r));
   PetscCall(AIJTCUBlockCopy(ctx, r, R));
@@ -180,30 +214,21 @@ static PetscErrorCode AIJTCUSolveCG(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
   PetscCall(AIJTCUColumnsFetch(s, BETA, DPI - BETA, &host));
   PetscCall(AIJTCUColumnsTest(ksp, s, 0, 0, AIJTCUNormsCG(ksp, c, 0, host)));
   if (!early && c->nactive) PetscCall(AIJTCUPreconditionCG(ksp, s, R, Z, BETA, PETSC_FALSE));
+  if (c->nactive) PetscCall(AIJTCUDirectionCG(ksp, s, 0, D, R, Z, P, W, NULL));
 
   while (c->nactive) {
-    const PetscInt     now = i % 2 ? SECOND : BETA, next = i % 2 ? BETA : SECOND; /* they take turns */
-    const PetscScalar *beta = AIJTCUBlockScalars(ctx, now), *betaold = AIJTCUBlockScalars(ctx, i ? next : now);
-    PetscScalar       *dpi = AIJTCUBlockScalars(ctx, now + DPI - BETA), *dpiold = AIJTCUBlockScalars(ctx, (i ? next : now) + DPI - BETA);
-    PetscScalar *const step = AIJTCUBlockScalars(ctx, STEP), *const kept[2] = {AIJTCUBlockScalars(ctx, KEPT), AIJTCUBlockScalars(ctx, KEPT + 1)};
+    const PetscInt  next  = i % 2 ? BETA : SECOND, before = i ? i + 1 : i;
+    const PetscBool ahead = (PetscBool)(D && alone && i + 1 < ksp->max_it);
+    BlockLengths    lengths;
 
     PetscCall(AIJTCUColumnsActive(s, &active));
-    if (!i) PetscCall(AIJTCUBlockCopy(ctx, Z, P));
-    else {
-      PetscCall(AIJTCUBlockScalarOp(ctx, BLOCK_DIVIDE, active, step, beta, betaold));
-      PetscCall(AIJTCUBlockAXPBY(ctx, P, active, Z, step)); /* p <- z + beta / betaold p */
-    }
-    PetscCall(AIJTCUBlockMatMult(ksp, s, P, W));
-    PetscCall(AIJTCUBlockDots(ctx, 1, &W, P, dpi));
-    /* PETSc looks at the sign of r^T M r in real arithmetic alone */
-    PetscCall(AIJTCUBlockScalarOp(ctx, PetscDefined(USE_COMPLEX) ? BLOCK_NUMBER : BLOCK_SAME_SIGN, active, kept[0], beta, betaold));
-    PetscCall(AIJTCUBlockScalarOp(ctx, BLOCK_SAME_SIGN, active, kept[1], dpi, dpiold));
-    PetscCall(AIJTCUBlockScalarOp(ctx, BLOCK_DIVIDE, active, step, kept[0], kept[1]));
-    if (D) PetscCall(AIJTCUBlockCGStepScaled(ctx, step, W, R, D, Z, (PetscBool)!late, PETSC_TRUE, AIJTCUBlockScalars(ctx, next)));
-    else PetscCall(AIJTCUBlockCGStep(ctx, step, W, R, late ? AIJTCUBlockScalars(ctx, next + NORM - BETA) : NULL));
+    lengths = (BlockLengths){.active = active, .now = AIJTCUScalarsCG(ctx, i, BETA), .before = AIJTCUScalarsCG(ctx, before, BETA), .curvature = AIJTCUScalarsCG(ctx, i, DPI), .curvature_before = AIJTCUScalarsCG(ctx, before, DPI), .kept = AIJTCUBlockScalars(ctx, KEPT), .step = AIJTCUBlockScalars(ctx, STEP)};
+    if (D) PetscCall(AIJTCUBlockCGStepScaled(ctx, &lengths, W, R, D, (PetscBool)!late, PETSC_TRUE, AIJTCUBlockScalars(ctx, next)));
+    else PetscCall(AIJTCUBlockCGStep(ctx, &lengths, W, R, late ? AIJTCUBlockScalars(ctx, next + NORM - BETA) : NULL));
     if (!D && early) PetscCall(AIJTCUPreconditionCG(ksp, s, R, Z, next, PETSC_TRUE));
     PetscCall(AIJTCUColumnsFetchBegin(s, BETA, END - BETA));
-    PetscCall(AIJTCUBlockMAXPY(ctx, X, 1, 1, step, &P)); /* x <- x + step p */
+    if (ahead) PetscCall(AIJTCUDirectionCG(ksp, s, i + 1, D, R, Z, P, W, X));
+    else PetscCall(AIJTCUBlockMAXPY(ctx, X, 1, 1, lengths.step, &P)); /* x <- x + step p */
     PetscCall(AIJTCUColumnsFetchEnd(s, BETA, END - BETA, next, nsums, &host));
     if (nsums) PetscCall(AIJTCUBlockSumsToScalars(ctx, nsums, host + (next - BETA) * c->N, AIJTCUBlockScalars(ctx, next)));
     PetscCall(AIJTCUBreakdownsCG(ksp, s, i, host));
@@ -211,8 +236,11 @@ static PetscErrorCode AIJTCUSolveCG(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
     PetscCall(AIJTCUColumnsTest(ksp, s, i, i, AIJTCUNormsCG(ksp, c, i, host)));
     if (i >= ksp->max_it) PetscCall(AIJTCUColumnsStop(ksp, s, i, KSP_DIVERGED_ITS));
     if (!D && !early && c->nactive) PetscCall(AIJTCUPreconditionCG(ksp, s, R, Z, next, PETSC_FALSE));
-    PetscCall(AIJTCUColumnsNarrow(ksp, s, AIJTCU_PATIENCE, &X, 3, (PetscInt[]){BLOCK_R, BLOCK_Z, BLOCK_P}, &from));
+    PetscCall(AIJTCUColumnsNarrow(ksp, s, AIJTCU_PATIENCE, &X, 3, (PetscInt[]){BLOCK_R, BLOCK_P, D ? BLOCK_W : BLOCK_Z}, &from));
     if (from) PetscCall(AIJTCUBlocksCG(ctx, &R, &Z, &P, &W));
+    if (ahead || !c->nactive) continue;
+    PetscCall(AIJTCUColumnsActive(s, &active));
+    PetscCall(AIJTCUDirectionCG(ksp, s, i, D, R, Z, P, W, NULL));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

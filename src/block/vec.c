@@ -78,7 +78,8 @@ struct _n_AIJTCUBlockCall {
   BlockInvert        invert;
   BlockGram          gram;
   BlockTerm          term[2];
-  const PetscScalar *a, *b, *active;
+  const PetscScalar *a, *b, *c, *active;
+  BlockLengths       lengths;
   const PetscScalar *D; /* a diagonal, or blocks along it; NULL where there are no rows */
   PetscScalar       *out;
 };
@@ -316,6 +317,14 @@ PetscErrorCode AIJTCUBlockWork(AIJTCUBlockCtx ctx, PetscInt k, Mat *W)
   if (ctx->N == ctx->full) PetscFunctionReturn(PETSC_SUCCESS);
   if (!ctx->views[k]) PetscCall(MatDenseGetSubMatrix(ctx->work[k], PETSC_DECIDE, PETSC_DECIDE, 0, ctx->N, &ctx->views[k]));
   *W = ctx->views[k];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether sums of this process are those of all */
+PetscErrorCode AIJTCUBlockCtxIsAlone(AIJTCUBlockCtx ctx, PetscBool *alone)
+{
+  PetscFunctionBegin;
+  *alone = (PetscBool)(ctx->nranks == 1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -647,26 +656,25 @@ PetscErrorCode AIJTCUBlockMAXPY(AIJTCUBlockCtx ctx, Mat Y, PetscReal sign, Petsc
 
 static HrpbError AIJTCURunCGStep(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
 {
-  BlockStep t = {.kind = call->step, .a = call->a, .W = ctx->in[0], .R = AIJTCUBlockOut(ctx, 1), .D = call->D};
+  const BlockStep t = {.kind = call->step, .lengths = call->lengths, .W = ctx->in[0], .R = AIJTCUBlockOut(ctx, 1), .D = call->D};
 
-  if (t.kind != BLOCK_STEP_PLAIN) t.Z = AIJTCUBlockOut(ctx, 2);
   return (*ctx->ops->cg_step)(shape, &t, call->out);
 }
 
-/* W and R are the first operands of a step. It may have one more */
+/* W and R are the operands of a step */
 static PetscErrorCode AIJTCUBlockStepOperands(AIJTCUBlockCtx ctx, Mat W, Mat R)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUBlockOperands(ctx, 3));
+  PetscCall(AIJTCUBlockOperands(ctx, 2));
   AIJTCUBlockOperandSet(ctx, 0, W, AIJTCU_BLOCK_READ);
   AIJTCUBlockOperandSet(ctx, 1, R, AIJTCU_BLOCK_UPDATE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* R_j -= a_j W_j; rr_j = R_j . R_j, if rr is not NULL */
-PetscErrorCode AIJTCUBlockCGStep(AIJTCUBlockCtx ctx, const PetscScalar *a, Mat W, Mat R, PetscScalar *rr)
+/* R_j -= step_j W_j, with the lengths; rr_j = R_j . R_j, if rr is not NULL */
+PetscErrorCode AIJTCUBlockCGStep(AIJTCUBlockCtx ctx, const BlockLengths *lengths, Mat W, Mat R, PetscScalar *rr)
 {
-  const AIJTCUBlockCall call = {.run = AIJTCURunCGStep, .noperands = 2, .nsums = rr ? 1 : 0, .flops = rr ? 4 : 2, .a = a, .out = rr};
+  const AIJTCUBlockCall call = {.run = AIJTCURunCGStep, .noperands = 2, .nsums = rr ? 1 : 0, .flops = rr ? 4 : 2, .lengths = *lengths, .out = rr};
 
   PetscFunctionBegin;
   PetscCall(AIJTCUBlockStepOperands(ctx, W, R));
@@ -675,17 +683,38 @@ PetscErrorCode AIJTCUBlockCGStep(AIJTCUBlockCtx ctx, const PetscScalar *a, Mat W
 }
 
 /*
-   The same, and Z = D R, in one pass and with one reduction. D is a diagonal with which AIJTCUBlockCtxTakes() says that
-   the blocks can work. sums has two arrays: R_j . Z_j, then the square of the norm of Z_j (znormal) or of R_j. local
-   says that they are of this process alone
+   The same with sums of Z = D R, in one pass and with one reduction. D is a diagonal with which AIJTCUBlockCtxTakes()
+   says that the blocks can work. sums has two arrays: R_j . Z_j, then the square of the norm of Z_j (znormal) or of
+   R_j. local says that they are of this process alone
 */
-PetscErrorCode AIJTCUBlockCGStepScaled(AIJTCUBlockCtx ctx, const PetscScalar *a, Mat W, Mat R, Vec D, Mat Z, PetscBool znormal, PetscBool local, PetscScalar *sums)
+PetscErrorCode AIJTCUBlockCGStepScaled(AIJTCUBlockCtx ctx, const BlockLengths *lengths, Mat W, Mat R, Vec D, PetscBool znormal, PetscBool local, PetscScalar *sums)
 {
-  AIJTCUBlockCall call = {.run = AIJTCURunCGStep, .noperands = 3, .nsums = 2, .flops = 7, .local = local, .a = a, .step = znormal ? BLOCK_STEP_WITH_Z : BLOCK_STEP_WITH_R, .out = sums};
+  AIJTCUBlockCall call = {.run = AIJTCURunCGStep, .noperands = 2, .nsums = 2, .flops = 7, .local = local, .lengths = *lengths, .step = znormal ? BLOCK_STEP_WITH_Z : BLOCK_STEP_WITH_R, .out = sums};
 
   PetscFunctionBegin;
   PetscCall(AIJTCUBlockStepOperands(ctx, W, R));
-  AIJTCUBlockOperandSet(ctx, 2, Z, AIJTCU_BLOCK_WRITE);
+  PetscCall(AIJTCUBlockRunWithVec(ctx, &call, D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static HrpbError AIJTCURunCGDirection(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
+{
+  BlockDirection t = {.active = call->active, .now = call->a, .before = call->b, .step = call->c, .R = ctx->in[0], .D = call->D, .P = AIJTCUBlockOut(ctx, 1)};
+
+  if (call->noperands > 2) t.X = AIJTCUBlockOut(ctx, 2);
+  return (*ctx->ops->cg_direction)(shape, &t);
+}
+
+/* X_j += step_j P_j, if X is not NULL; then P_j = D R_j + now_j / before_j P_j, or zero where active_j is zero. D as above */
+PetscErrorCode AIJTCUBlockCGDirection(AIJTCUBlockCtx ctx, const PetscScalar *active, const PetscScalar *now, const PetscScalar *before, Mat R, Vec D, Mat P, const PetscScalar *step, Mat X)
+{
+  AIJTCUBlockCall call = {.run = AIJTCURunCGDirection, .noperands = X ? 3 : 2, .flops = X ? 5 : 3, .active = active, .a = now, .b = before, .c = step};
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockOperands(ctx, 3));
+  AIJTCUBlockOperandSet(ctx, 0, R, AIJTCU_BLOCK_READ);
+  AIJTCUBlockOperandSet(ctx, 1, P, AIJTCU_BLOCK_UPDATE);
+  if (X) AIJTCUBlockOperandSet(ctx, 2, X, AIJTCU_BLOCK_UPDATE);
   PetscCall(AIJTCUBlockRunWithVec(ctx, &call, D));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -469,41 +469,55 @@ static void TestSmooths(const Case &c, int32_t dblock)
   }
 }
 
-static void TestCGStep(const Case &c, bool has_a, bool has_sums, BlockStepKind kind)
+/* Whether x, random numbers, has the sign of y */
+static bool SameSign(BlockNumber x, BlockNumber y)
+{
+  return Widen(x) == Widen(y) || std::real(Widen(x)) * std::real(Widen(y)) > 0;
+}
+
+static void TestCGStep(const Case &c, bool all, bool has_sums, BlockStepKind kind)
 {
   const size_t nsums = (size_t)c.N * (kind ? 2 : 1);
   Vectors      W = New(c), R = New(c), Z = New(c);
-  Numbers      a = RandomNumbers(c.N), D = RandomNumbers(c.n), sums(nsums, guard);
+  Numbers      now = RandomNumbers(c.N), before = RandomNumbers(c.N), curvature = RandomNumbers(c.N), curvature_before = RandomNumbers(c.N);
+  Numbers      active((size_t)c.N, (BlockNumber)1), D = RandomNumbers(c.n), sums(nsums, guard), kept((size_t)(2 * c.N), guard), step((size_t)c.N, guard);
+  Numbers      kept0((size_t)(2 * c.N), (BlockNumber)0);
   bool         right = true;
 
   for (int64_t j = 0; j < c.N; j++) {
-    if (!has_a) a[(size_t)j] = 1;
-    else if (j % 3 == 1) {
-      a[(size_t)j] = 0;
-      Fill(&W, j, nan_value);
-    }
+    const size_t k = (size_t)j;
+
+    if (all) before[k] = now[k], curvature_before[k] = curvature[k];
+    else if (j % 3 == 1) active[k] = 0;
+    if (active[k] != 0 && (sizeof(BlockNumber) > sizeof(HrpbScalar) || SameSign(now[k], before[k]))) kept0[k] = now[k];
+    if (active[k] != 0 && SameSign(curvature[k], curvature_before[k])) kept0[k + (size_t)c.N] = curvature[k];
+    if (kept0[k] == 0 || kept0[k + (size_t)c.N] == 0) Fill(&W, j, nan_value);
   }
-  Vectors R0 = R, Z0 = Z;
+  Vectors R0 = R;
 
-  Run(c.device, c.n, c.N, kind ? 2 : 1, {&W, &R, &Z}, {&a, &sums, &D},
+  Run(c.device, c.n, c.N, kind ? 2 : 1, {&W, &R}, {&active, &now, &before, &curvature, &curvature_before, &kept, &step, &sums, &D},
     [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **x) {
-      const BlockStep t = {kind, has_a ? x[0] : NULL, In(b[0]), b[1], x[2], b[2]};
+      const BlockStep t = {kind, {x[0], x[1], x[2], x[3], x[4], x[5], x[6]}, In(b[0]), b[1], x[8]};
 
-      return ops->cg_step(s, &t, has_sums ? x[1] : NULL);
+      return ops->cg_step(s, &t, has_sums ? x[7] : NULL);
     });
-  Report(Inside(R0, R) && Inside(Z0, Z), "cg_step: wrote elsewhere", c.where);
+  Report(Inside(R0, R), "cg_step: wrote elsewhere", c.where);
+  Report(Same(kept, kept0), "cg_step: other numbers are kept", c.where);
   for (int64_t j = 0; j < c.N; j++) {
-    const BlockNumber aj = a[(size_t)j];
+    const BlockNumber x = kept0[(size_t)j], y = kept0[(size_t)(j + c.N)], a = step[(size_t)j];
+    const Wide        expected = x == 0 || y == 0 ? Wide(0) : Widen(x) / Widen(y);
 
+    right = right && Near(a, expected, std::abs(expected), 4 * roundings_of_product);
     for (int64_t i = 0; i < c.n; i++) {
-      const Wide aw = aj == 0 ? Wide(0) : Widen(aj) * Widen(W.At(i, j)), r0 = Widen(R0.At(i, j)),
-                 z = kind ? Widen(D[(size_t)i]) * Widen(R.At(i, j)) : Widen(Z0.At(i, j));
+      const Wide aw = a == 0 ? Wide(0) : Widen(a) * Widen(W.At(i, j)), r0 = Widen(R0.At(i, j));
 
       right = right && Near(R.At(i, j), r0 - aw, std::abs(r0) + std::abs(aw), 1);
-      right = right && Near(Z.At(i, j), z, std::abs(z), 1);
     }
   }
   Report(right, "cg_step: wrong", c.where);
+  if (kind) Run(c.device, c.n, c.N, 0, {&R, &Z}, {&D}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **x) {
+    return ops->scale(s, x[0], 1, false, In(b[0]), b[1]);
+  });
 
   Numbers expected = Dots(c.device, {&R}, kind ? &Z : &R);
 
@@ -514,6 +528,56 @@ static void TestCGStep(const Case &c, bool has_a, bool has_sums, BlockStepKind k
   }
   if (has_sums) Report(Same(sums, expected), "cg_step: not the bits of the sums alone", c.where);
   else Report(sums == Numbers(nsums, guard), "cg_step: wrote sums that are not wanted", c.where);
+}
+
+/* Beside loops, and beside the functions that do it in several passes */
+static void TestCGDirection(const Case &c, bool has_x)
+{
+  Vectors R = New(c), P = New(c), X = New(c), Z = New(c);
+  Numbers active((size_t)c.N, (BlockNumber)1), now = RandomNumbers(c.N), before = RandomNumbers(c.N), step = RandomNumbers(c.N);
+  Numbers D = RandomNumbers(c.n), ratio((size_t)c.N, guard);
+  bool    right = true;
+
+  for (int64_t j = 0; j < c.N; j++) {
+    if (j % 5 == 1 || j % 5 == 4) active[(size_t)j] = 0;
+    if (j % 5 == 2) now[(size_t)j] = 0; /* P is not looked at */
+    if (j % 5 == 4 || j % 5 == 2 || j % 5 == 3) step[(size_t)j] = 0;
+    if (active[(size_t)j] == 0) Fill(&R, j, nan_value);
+    if (j % 5 == 2 || j % 5 == 4) Fill(&P, j, nan_value);
+    if (j % 5 == 3) Fill(&X, j, nan_value); /* is not touched */
+  }
+  Vectors P0 = P, X0 = X, P1 = P, X1 = X;
+
+  Run(c.device, c.n, c.N, 0, {&R, &P, &X}, {&active, &now, &before, &step, &D}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **x) {
+    const BlockDirection t = {x[0], x[1], x[2], x[3], In(b[0]), x[4], b[1], has_x ? b[2] : BlockOut{NULL, 0}};
+
+    return ops->cg_direction(s, &t);
+  });
+  Report(Inside(P0, P) && Inside(X0, X), "cg_direction: wrote elsewhere", c.where);
+  for (int64_t j = 0; j < c.N; j++) {
+    const size_t k = (size_t)j;
+
+    for (int64_t i = 0; i < c.n; i++) {
+      const Wide p = Widen(P0.At(i, j)), z = active[k] == 0 ? Wide(0) : Widen(D[(size_t)i]) * Widen(R.At(i, j));
+      const Wide bp = active[k] == 0 || now[k] == 0 ? Wide(0) : Widen(now[k]) / Widen(before[k]) * p;
+      const Wide x  = Widen(X0.At(i, j)), ap = !has_x || step[k] == 0 ? Wide(0) : Widen(step[k]) * p;
+
+      right = right && Near(P.At(i, j), z + bp, std::abs(z) + std::abs(bp), 8 * roundings_of_product);
+      if (ap != Wide(0)) right = right && Near(X.At(i, j), x + ap, std::abs(x) + std::abs(ap), 2);
+      else right = right && SameBits(&X.At(i, j), &X0.At(i, j), 1);
+    }
+  }
+  Report(right, "cg_direction: wrong", c.where);
+  Run(c.device, c.n, c.N, 0, {&R, &P1, &X1, &Z}, {&active, &now, &before, &step, &D, &ratio}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **x) {
+    const BlockIn direction = In(b[1]);
+    HrpbError     err       = has_x ? ops->maxpy(s, b[2], 1, 1, x[3], &direction) : HRPB_SUCCESS;
+
+    if (!err) err = ops->scale(s, x[4], 1, false, In(b[0]), b[3]);
+    if (!err) err = ops->scalars(s, BLOCK_DIVIDE, x[0], x[5], x[1], x[2]);
+    return err ? err : ops->axpby(s, b[1], x[0], In(b[3]), x[5]);
+  });
+  Report(Same(P.values, P1.values), "cg_direction: not the bits of several passes", c.where);
+  Report(Same(X.values, X1.values), "cg_direction: X has not the bits of several passes", c.where);
 }
 
 static void TestResidual(const Case &c, bool has_sums)
@@ -1012,6 +1076,7 @@ static void TestShape(bool device, int64_t n, int64_t N, int64_t padding, int64_
       TestAXPBY(c, yes, also);
       for (BlockStepKind kind : {BLOCK_STEP_PLAIN, BLOCK_STEP_WITH_R, BLOCK_STEP_WITH_Z}) TestCGStep(c, yes, also, kind);
     }
+    TestCGDirection(c, yes);
     TestResidual(c, yes);
     TestMAXPY(c, 3, yes, yes ? 1 : -1);
     TestScale(c, 1, false, yes);

@@ -186,18 +186,64 @@ static PetscErrorCode TestMAXPY(const Test *t, const Mat X[NX], Mat Y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The step that multiplies with a diagonal, too. X and R are what the other step has made of Y and R0 */
+/* Scalars of the context from the third on that give step lengths a: 4 a over 4 */
+static PetscErrorCode SetLengths(const Test *t, const PetscScalar a[], BlockLengths *l)
+{
+  PetscScalar *numbers;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(3 * t->N, &numbers));
+  for (PetscInt j = 0; j < t->N; j++) {
+    numbers[j]            = 4 * a[j];
+    numbers[t->N + j]     = 4;
+    numbers[2 * t->N + j] = 1;
+  }
+  PetscCall(AIJTCUBlockToScalars(t->ctx, 3, numbers, AIJTCUBlockScalars(t->ctx, 2)));
+  PetscCall(PetscFree(numbers));
+  *l = (BlockLengths){.now = AIJTCUBlockScalars(t->ctx, 2), .before = AIJTCUBlockScalars(t->ctx, 2), .active = AIJTCUBlockScalars(t->ctx, 4), .kept = AIJTCUBlockScalars(t->ctx, 5), .step = AIJTCUBlockScalars(t->ctx, 7)};
+  l->curvature = l->curvature_before = AIJTCUBlockScalars(t->ctx, 3);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* X += a P, then P = D R + P, beside functions of vectors */
+static PetscErrorCode TestCGDirection(const Test *t, const PetscScalar a[], const BlockLengths *l, Mat R, Vec D, Mat P0)
+{
+  Mat P, X;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockWork(t->ctx, 6, &P));
+  PetscCall(AIJTCUBlockWork(t->ctx, 7, &X));
+  PetscCall(AIJTCUBlockCopy(t->ctx, P0, P));
+  PetscCall(AIJTCUBlockCopy(t->ctx, R, X));
+  PetscCall(AIJTCUBlockCGDirection(t->ctx, l->active, l->curvature, l->curvature_before, R, D, P, l->step, X));
+  for (PetscInt j = 0; j < t->N; j++) {
+    Vec r, p, z;
+
+    PetscCall(GetColumn(R, j, &r));
+    PetscCall(GetColumn(P0, j, &p));
+    PetscCall(VecDuplicate(r, &z));
+    PetscCall(VecPointwiseMult(z, r, D));
+    PetscCall(VecAXPY(z, 1, p));
+    PetscCall(VecAXPY(r, a[j], p));
+    PetscCall(CheckColumn(P, j, &z, "direction, P"));
+    PetscCall(CheckColumn(X, j, &r, "direction, X"));
+    PetscCall(VecDestroy(&p));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The step that multiplies with a diagonal, too. R is what the other step has made of W and R0 */
 /* With and without sums of all processes */
 static PetscErrorCode TestCGStepScaled(const Test *t, const PetscScalar a[], Mat W, Mat R0, Mat R)
 {
-  PetscScalar *const sums = AIJTCUBlockScalars(t->ctx, 1), *host;
+  PetscScalar *const sums = AIJTCUBlockScalars(t->ctx, 8), *host;
+  BlockLengths       lengths;
   PetscBool          takes;
-  Mat                R1, Z;
+  Mat                R1;
   Vec                D;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUBlockWork(t->ctx, 6, &R1));
-  PetscCall(AIJTCUBlockWork(t->ctx, 7, &Z));
   PetscCall(MatCreateVecs(W, NULL, &D));
   PetscCall(VecSetRandom(D, t->random));
   PetscCall(AIJTCUBlockCtxTakes(t->ctx, D, &takes));
@@ -205,8 +251,8 @@ static PetscErrorCode TestCGStepScaled(const Test *t, const PetscScalar a[], Mat
   PetscCall(PetscMalloc1(2 * t->N, &host));
   for (int znormal = 0; znormal < 2; znormal++) {
     PetscCall(AIJTCUBlockCopy(t->ctx, R0, R1));
-    PetscCall(AIJTCUBlockToScalars(t->ctx, 1, a, AIJTCUBlockScalars(t->ctx, 0)));
-    PetscCall(AIJTCUBlockCGStepScaled(t->ctx, AIJTCUBlockScalars(t->ctx, 0), W, R1, D, Z, (PetscBool)znormal, (PetscBool)znormal, sums));
+    PetscCall(SetLengths(t, a, &lengths));
+    PetscCall(AIJTCUBlockCGStepScaled(t->ctx, &lengths, W, R1, D, (PetscBool)znormal, (PetscBool)znormal, sums));
     PetscCall(AIJTCUBlockToHostBegin(t->ctx, 2, sums));
     PetscCall(AIJTCUBlockToHostEnd(t->ctx, 2, sums, host));
     if (znormal) {
@@ -226,9 +272,10 @@ static PetscErrorCode TestCGStepScaled(const Test *t, const PetscScalar a[], Mat
       PetscCall(VecDot(znormal ? z : r, znormal ? z : r, &dot));
       PetscCall(CheckScalar("scaled step", t->N + j, host[t->N + j], dot, 4 * (PetscReal)t->m));
       PetscCall(CheckColumn(R1, j, &r, "scaled step, R"));
-      PetscCall(CheckColumn(Z, j, &z, "scaled step, Z"));
+      PetscCall(VecDestroy(&z));
     }
   }
+  PetscCall(TestCGDirection(t, a, &lengths, R, D, W));
   PetscCall(PetscFree(host));
   PetscCall(VecDestroy(&D));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -237,15 +284,17 @@ static PetscErrorCode TestCGStepScaled(const Test *t, const PetscScalar a[], Mat
 static PetscErrorCode TestCGStep(const Test *t, Mat W, Mat Y)
 {
   PetscScalar *const rr = AIJTCUBlockScalars(t->ctx, 1);
+  BlockLengths       lengths;
   PetscScalar       *a, *host;
   Mat                R;
 
   PetscFunctionBegin;
   PetscCall(Coefficients(t, 1, 0, &a));
+  PetscCall(SetLengths(t, a, &lengths));
   PetscCall(PetscMalloc1(t->N, &host));
   PetscCall(AIJTCUBlockWork(t->ctx, 1, &R));
   PetscCall(AIJTCUBlockCopy(t->ctx, W, R));
-  PetscCall(AIJTCUBlockCGStep(t->ctx, AIJTCUBlockScalars(t->ctx, 0), Y, R, rr));
+  PetscCall(AIJTCUBlockCGStep(t->ctx, &lengths, Y, R, rr));
   PetscCall(AIJTCUBlockToHost(t->ctx, 1, rr, host));
   for (PetscInt j = 0; j < t->N; j++) {
     Vec         w, r;
