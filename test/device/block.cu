@@ -472,7 +472,7 @@ static void TestSmooths(const Case &c, int32_t dblock)
 /* Whether x, random numbers, has the sign of y */
 static bool SameSign(BlockNumber x, BlockNumber y)
 {
-  return Widen(x) == Widen(y) || std::real(Widen(x)) * std::real(Widen(y)) > 0;
+  return x == y || BlockReal(x) * BlockReal(y) > 0;
 }
 
 static void TestCGStep(const Case &c, bool all, bool has_sums, BlockStepKind kind)
