@@ -25,7 +25,7 @@
    wait, too.
 
    Passes over a block on a device, with M a diagonal: 3 for S, 2 for H, 3 for Qn and its products, 3 for X, and 2 of
-   the product with A. cg has one more.
+   the product with A. cg has one less.
 
    A singular A has a null space, and right-hand sides without it have residuals without it, but for rounding. M Qn is
    without it, too. So a column of Qn that is small beside what rounding has left there has a product with M Qn of either
