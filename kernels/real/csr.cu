@@ -14,6 +14,7 @@ enum {
   THREADS = 128,
   FEW     = 2, /* columns that take less time one by one, and the same where rows are cut */
   FEW_CUT = 3,
+  MANY    = 5, /* columns for which rows are multiplied by nodes */
   WIDTH   = 16 / sizeof(HrpbScalar) /* columns of a lane's vector */
 };
 
@@ -193,15 +194,27 @@ const SpmmKernel *ComplexCsrColumnsKernel(void)
   return &columns;
 }
 
-const SpmmKernel *ComplexCsrKernel(const CsrSchedule *s, const SpmmOperands *o)
+const SpmmKernel *ComplexCsrKernel(const CsrSchedule *s, const VectorPlan *nodes, const SpmmOperands *o)
 {
   if (s->nparts || !PairsTake(NULL, NULL, o, NULL)) return NULL;
-  return s->rows_entries ? &ComplexCsrRows : &pairs;
+  if (s->rows_entries) return &ComplexCsrRows;
+  return nodes->nnodes && o->N >= MANY ? &ComplexCsrNodes : &pairs;
+}
+
+/* A row has one lane in this plan: nodes are sought whatever the lengths of rows */
+HrpbError ComplexNodesDevice(const CsrSchedule *s, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, VectorPlan *nodes)
+{
+  *nodes       = VectorPlan();
+  nodes->nrows = s->nrows / 2;
+  nodes->ncols = s->ncols / 2;
+  nodes->nnz   = s->nnz / COMPLEX_ENTRIES;
+  nodes->lanes = 1;
+  return s->nparts || s->rows_entries ? HRPB_SUCCESS : VectorNodesDevice(rowptr, colidx, stream, nodes);
 }
 
 /*
    The times of the model for the real matrix, and what part of them it takes here. The parts are those of five
-   generated families (complex.csv), within a sixth of the time
+   generated families (complex.csv), within a sixth of the time; with nodes those of three and of six real patterns
 */
 double ComplexCsrSeconds(const SpmmFacts *real, int64_t N, const SpmmDevice *device)
 {
@@ -214,6 +227,11 @@ double ComplexCsrSeconds(const SpmmFacts *real, int64_t N, const SpmmDevice *dev
 
   if (!real->nrows || (cut && N > FEW_CUT)) return 0;
   if (real->rows_entries) return 1e-12 * (t->launch + (0.4 * t->entry + 0.4 * t->in_place * (double)N) * nnz);
+  if (real->nodes && N >= MANY) {
+    const double columns = (double)(N > 8 ? N : 8);
+
+    return 1e-12 * (2.5 * t->launch + (0.37 * t->entry + 0.29 * t->entry_column * columns) * nnz + 1.3 * t->dense * dense * columns);
+  }
   if (cut || N <= FEW) return 1e-12 * (double)N * (1.45 * t->launch + 0.36 * t->entry * nnz + 0.75 * t->scattered * needed);
   return 1e-12 * (t->launch + (0.53 * t->entry + 0.59 * t->entry_column * multiplied) * nnz + 1.45 * t->scattered * brought + 0.4 * t->dense * dense * multiplied);
 }

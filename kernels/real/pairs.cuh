@@ -12,4 +12,4 @@
 /* Column-major operands, plain or added. Nothing but the operands is looked at */
 bool PairsTake(const SpmmFacts *, const HrpbParams *, const SpmmOperands *, const SpmmDevice *);
 
-extern "C" const SpmmKernel ComplexCsrRows; /* rows.cu: where the schedule has rows_entries */
+extern "C" const SpmmKernel ComplexCsrRows, ComplexCsrNodes; /* rows.cu, nodes.cu */

@@ -58,9 +58,16 @@ const SpmmKernel *ComplexVectorKernel(const VectorPlan *, bool conjugate);
 
 /*
    A kernel for such products with blocks that reads the complex matrix, with the schedule of the real one: its arrays
-   are those of the complex matrix, nrows, ncols and the operands those of the real one. NULL where there is none
+   are those of the complex matrix, nrows, ncols and the operands those of the real one. NULL where there is none. The
+   matrix has the nodes that were found as its VectorPlan
 */
-const SpmmKernel *ComplexCsrKernel(const CsrSchedule *, const SpmmOperands *);
+const SpmmKernel *ComplexCsrKernel(const CsrSchedule *, const VectorPlan *nodes, const SpmmOperands *);
+
+/*
+   The nodes of a complex matrix (vector/vector.h), for the schedule of the real one, in a VectorPlan that has nothing
+   else. None where they do not pay
+*/
+HrpbError ComplexNodesDevice(const CsrSchedule *, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, VectorPlan *nodes);
 
 /*
    The same for few columns, one after the other. The matrix has its VectorPlan in place of the schedule. Whether it is

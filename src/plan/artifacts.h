@@ -34,6 +34,7 @@ typedef struct {
   AIJTCUState state;
   HrpbError   why;
   CsrSchedule schedule;
+  VectorPlan  nodes;         /* of a complex matrix: those of its blocks' kernel, and nothing else */
   PetscBool   panels_sought; /* for sampled products: see CsrPanelsForSampledDevice() */
 } AIJTCUCsr;
 

@@ -170,12 +170,26 @@ static HrpbParams AIJTCUSuitableFormat(const AIJTCUQuestion *q, const SpmmFacts 
   return q->op == SPMM_OP_SAMPLED ? HrpbShortParams() : SpmmBrickFormat(facts, q->device->device);
 }
 
-/* Time of bricks in the format that suits the matrix, even if another is set */
+/*
+   Whether pairs pay (HrpbParams.pairs): in double precision, with few columns where bricks are at least a quarter full,
+   and with more where they are nearly full (kernels/EXPERIMENTS.md). Elsewhere they have not been timed. On the host
+   bricks are a reference
+*/
+static PetscBool AIJTCUPairsPay(const AIJTCUQuestion *q)
+{
+  const PetscReal quarter_full = 0.25, nearly_full = 0.9, alpha = q->f->survey_state == AIJTCU_READY ? AIJTCUAlphaOf(&q->f->matrix.survey) : 0;
+
+  if (!q->f->on_device) return PETSC_TRUE;
+  return (PetscBool)(PetscDefined(USE_REAL_DOUBLE) && alpha >= quarter_full && q->N <= (alpha >= nearly_full ? 64 : 16));
+}
+
+/* Time of bricks in the format that suits the matrix, even if another is set. Pairs save a tenth, or more */
 static double AIJTCUSecondsOfBricks(const AIJTCUQuestion *q)
 {
   const HrpbParams format = AIJTCUSuitableFormat(q, &q->f->matrix);
+  const double     share = AIJTCU_PARTS > 1 && q->op == SPMM_OP_PRODUCT && format.window_cols > 1 && AIJTCUPairsPay(q) ? 0.9 : 1;
 
-  return AIJTCUSecondsOf(q, AIJTCUKernelToCompare(q, SPMM_BRICKS, &q->f->matrix, &format), &format);
+  return share * AIJTCUSecondsOf(q, AIJTCUKernelToCompare(q, SPMM_BRICKS, &q->f->matrix, &format), &format);
 }
 
 /* Facts of the reordered matrix. It has the same rows in another sequence */
@@ -250,19 +264,6 @@ static PetscBool AIJTCUFormatsEqual(const HrpbParams *a, const HrpbParams *b)
 {
   return (PetscBool)(a->brick_rows == b->brick_rows && a->panel_rows == b->panel_rows && a->block_cols == b->block_cols &&
                      a->window_cols == b->window_cols && a->pairs == b->pairs);
-}
-
-/*
-   Whether pairs pay (HrpbParams.pairs): in double precision, where bricks are nearly full and columns are few
-   (kernels/EXPERIMENTS.md). Elsewhere they have not been timed. On the host bricks are a reference
-*/
-static PetscBool AIJTCUPairsPay(const AIJTCUQuestion *q)
-{
-  const PetscInt  most_columns = 64;
-  const PetscReal nearly_full  = 0.9;
-
-  if (!q->f->on_device) return PETSC_TRUE;
-  return (PetscBool)(PetscDefined(USE_REAL_DOUBLE) && q->N <= most_columns && q->f->survey_state == AIJTCU_READY && AIJTCUAlphaOf(&q->f->matrix.survey) >= nearly_full);
 }
 
 /*

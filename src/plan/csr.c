@@ -2,6 +2,7 @@
    The CSR of a matrix: the host's arrays, and the schedule of rows for the kernels that read the device's.
 */
 #include "planimpl.h"
+#include <real/real.h>
 
 #if AIJTCU_HAVE_DEVICE
 static PetscErrorCode AIJTCUCsrCreateOnDevice(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
@@ -13,6 +14,28 @@ static PetscErrorCode AIJTCUCsrCreateOnDevice(Mat A, AIJTCUPlan *plan, const AIJ
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   plan->csr.state = AIJTCU_READY;
   AIJTCUWorkspaceUser(PETSC_TRUE);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUCsrNodesOnDevice(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
+{
+  PetscFunctionBegin;
+  (void)A;
+  (void)ctx;
+  AIJTCUCallDevice(*err, ComplexNodesDevice(&plan->csr.schedule, csr->rowptr, csr->colidx, csr->stream, &plan->csr.nodes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Look for rows of a complex matrix that share their columns. Without them its kernels go row by row */
+static PetscErrorCode AIJTCUCsrSeekNodes(Mat A, AIJTCUPlan *plan)
+{
+  const VectorPlan *nodes = &plan->csr.nodes;
+  HrpbError         err;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_ITSELF, AIJTCUCsrNodesOnDevice, NULL, &err));
+  if (err) PetscCall(PetscInfo(A, "aijtcu: no nodes, products on the CSR path go row by row: %s\n", HrpbErrorString(err)));
+  else if (nodes->nnodes) PetscCall(PetscInfo(A, "aijtcu: %d nodes of up to %d rows are multiplied together\n", (int)nodes->nnodes, (int)nodes->node_rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -35,6 +58,7 @@ PetscErrorCode AIJTCUCsrCreate(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *d)
   else
     PetscCall(PetscInfo(A, "aijtcu: %d rows of more than %d entries are multiplied in %d parts\n", (int)s->nlong, (int)s->part_entries,
       (int)s->nparts));
+  if (AIJTCU_PARTS > 1 && c->state == AIJTCU_READY) PetscCall(AIJTCUCsrSeekNodes(A, plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -70,6 +94,7 @@ PetscErrorCode AIJTCUCsrDestroy(AIJTCUPlan *plan)
 #if AIJTCU_HAVE_DEVICE
   if (c->state == AIJTCU_READY) {
     CsrScheduleDestroyDevice(&c->schedule, AIJTCUDeviceStreamBehind());
+    if (c->nodes.nnodes) VectorPlanDestroyDevice(&c->nodes, AIJTCUDeviceStreamBehind());
     AIJTCUWorkspaceUser(PETSC_FALSE);
   }
 #endif
@@ -80,5 +105,5 @@ PetscErrorCode AIJTCUCsrDestroy(AIJTCUPlan *plan)
 /* Bytes of device memory */
 PetscInt64 AIJTCUCsrBytes(const AIJTCUPlan *plan)
 {
-  return plan->csr.state == AIJTCU_READY ? plan->csr.schedule.bytes : 0;
+  return plan->csr.state == AIJTCU_READY ? plan->csr.schedule.bytes + plan->csr.nodes.bytes : 0;
 }

@@ -147,6 +147,8 @@ PetscErrorCode AIJTCUFactsGet(Mat A, const AIJTCUPlan *plan, const AIJTCUAsk *as
   f->vector_state    = plan->vector.state == AIJTCU_READY && !plan->vector.plan.nnz ? AIJTCU_REFUSED : plan->vector.state;
   f->transpose_state = plan->transpose.state;
   AIJTCUVectorFacts(plan, ask->transposed ? &plan->transpose.matrix.plan : &plan->vector.plan, &f->matrix);
+  /* complex: kernels for blocks have them, those for one vector do not */
+  if (AIJTCU_PARTS > 1) f->matrix.nodes = ask->op == SPMM_OP_PRODUCT ? plan->csr.nodes.nnodes : 0;
 #endif
   f->order_state        = plan->order.state;
   f->order_levels       = plan->order.levels;

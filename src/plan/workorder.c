@@ -343,8 +343,9 @@ static void AIJTCUPlanMatrix(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *d, c
 #if AIJTCU_HAVE_DEVICE
   if (AIJTCU_PARTS > 1 && vector) order->kernel = ComplexVectorKernel(m->vector, ask->conjugated);
   else if (AIJTCU_PARTS > 1 && m->csr) {
-    const SpmmKernel *kernel = d->kernel->op == SPMM_OP_PRODUCT ? ComplexCsrKernel(m->csr, &order->operands) : NULL;
+    const SpmmKernel *kernel = d->kernel->op == SPMM_OP_PRODUCT ? ComplexCsrKernel(m->csr, &plan->csr.nodes, &order->operands) : NULL;
 
+    if (plan->csr.nodes.nnodes) m->vector = &plan->csr.nodes;
     if (AIJTCUPlanByColumns(plan, d, ask) && plan->vector.state == AIJTCU_READY && plan->vector.plan.nnz) {
       kernel    = ComplexCsrColumnsKernel();
       m->vector = &plan->vector.plan;

@@ -137,7 +137,7 @@ static void TestProduct(const Test &t, const OnDevice &d, const SpmmKernel *k, c
   std::vector<Complex> start((size_t)(p.ldc * p.N + 1), guard), C;
   const std::vector<HrpbScalar> b = Parts(p.B), c0 = Parts(p.C0);
   HrpbScalar          *B = Upload(b), *C0 = Upload(c0), *dC;
-  SpmmMatrix           M = {.nrows = parts * m, .ncols = parts * t.A->ncols, .rowptr = d.rowptr, .colidx = d.colidx, .values = d.values, .csr = plan ? NULL : schedule, .vector = plan};
+  SpmmMatrix           M = {.nrows = parts * m, .ncols = parts * t.A->ncols, .rowptr = d.rowptr, .colidx = d.colidx, .values = d.values, .csr = schedule, .vector = plan};
   SpmmOperands         o;
   void                *work;
   size_t               bytes = 0;
@@ -240,10 +240,16 @@ static void TestTake(const Test &t, const OnDevice &d)
 }
 
 enum Kind {
-  RUNS, /* short rows, whose columns run with them */
-  ROWS, /* rows that are not cut */
-  CUT   /* some are */
+  RUNS,  /* short rows, whose columns run with them */
+  ROWS,  /* rows that are not cut */
+  NODES, /* the same, in nodes */
+  CUT    /* some are cut */
 };
+
+static const char *NameOf(Kind kind, int64_t N)
+{
+  return kind == RUNS ? "csr-rows-complex" : kind == NODES && N > 4 ? "csr-nodes-complex" : "csr-complex";
+}
 
 static void TestMatrix(const Matrix &A, Kind kind, int64_t first)
 {
@@ -252,7 +258,7 @@ static void TestMatrix(const Matrix &A, Kind kind, int64_t first)
   const OnDevice       d = {Upload(t.rowptr), Upload(t.colidx), Upload(Parts(t.values))};
   HrpbInt             *real_rowptr, *real_colidx;
   CsrSchedule          schedule;
-  VectorPlan           plan;
+  VectorPlan           plan, nodes;
   int                  call = 0;
 
   Check(ComplexFits(A.nrows, A.ncols, t.nnz));
@@ -260,16 +266,18 @@ static void TestMatrix(const Matrix &A, Kind kind, int64_t first)
   TestTake(t, d);
   Check(CsrScheduleDevice(2 * A.nrows, 2 * A.ncols, real_rowptr, real_colidx, NULL, &schedule));
   Check(VectorPlanDevice(A.nrows, A.ncols, d.rowptr, NULL, &plan));
+  Check(ComplexNodesDevice(&schedule, d.rowptr, d.colidx, NULL, &nodes));
+  Report((nodes.nnodes > 0) == (kind == NODES), "nodes", A.name);
   TestTranspose(t, d, &plan);
   for (int64_t N : widths) {
     if (small_run && N > 40) continue;
     for (int updates = 0; updates < 3; updates++, call++) { /* C = A B, C = C0 + A B, C = C + A B */
       const Product      p = MakeProduct(&A, N, updates > 0, updates > 1, call % 2 == 1);
       const SpmmOperands o = SpmmPlain(N, NULL, 2, NULL, 2);
-      const SpmmKernel  *k = ComplexCsrKernel(&schedule, &o);
+      const SpmmKernel  *k = ComplexCsrKernel(&schedule, &nodes, &o);
 
-      Report((k != NULL) == (kind != CUT) && (!k || !strcmp(k->name, kind == RUNS ? "csr-rows-complex" : "csr-complex")), "another kernel than expected", A.name);
-      if (k) TestProduct(t, d, k, &schedule, NULL, p, false, true);
+      Report((k != NULL) == (kind != CUT) && (!k || !strcmp(k->name, NameOf(kind, N))), "another kernel than expected", A.name);
+      if (k) TestProduct(t, d, k, &schedule, &nodes, p, false, true);
       if (N == 1) {
         for (bool conjugate : {false, true}) TestProduct(t, d, ComplexVectorKernel(&plan, conjugate), NULL, &plan, p, conjugate, false);
       }
@@ -278,8 +286,17 @@ static void TestMatrix(const Matrix &A, Kind kind, int64_t first)
   }
   CsrScheduleDestroyDevice(&schedule, NULL);
   VectorPlanDestroyDevice(&plan, NULL);
+  VectorPlanDestroyDevice(&nodes, NULL);
   for (HrpbInt *p : {d.rowptr, d.colidx, real_rowptr, real_colidx}) cudaFree(p);
   cudaFree(d.values);
+}
+
+/* Nodes of 1 to 7 rows that share some columns; others have none */
+static bool Uneven(int64_t i, int64_t j, const Matrix *)
+{
+  const int64_t node = i * i / 997 * 31 + i / 7;
+
+  return node % 11 != 3 && (node * 37 + j * 61) % 23 < 3;
 }
 
 /* A few entries left and right of the diagonal, but for some rows without any */
@@ -292,8 +309,10 @@ int main(int argc, char **argv)
   TestMatrix(Make("slim", 300, 300, Slim), RUNS, 3);
   TestMatrix(Grid("27 points", small_run ? 4 : 9, 1, true), ROWS, 5);
   TestMatrix(Scattered(small_run ? 150 : 500, 12), ROWS, 0);
-  TestMatrix(Make("gaps", 300, 90, Gaps), ROWS, 1);
-  TestMatrix(Make("nothing", 50, 40, Nothing), ROWS, 0);
+  TestMatrix(Make("gaps", 300, 90, Gaps), NODES, 1);
+  TestMatrix(Make("nothing", 50, 40, Nothing), NODES, 0);
+  for (int64_t rows : {2, 3, 4, 6, 8}) TestMatrix(Grid("nodes", 4, rows, rows < 4), NODES, rows);
+  TestMatrix(Make("uneven nodes", 300, 200, Uneven), NODES, 1);
   TestMatrix(Make("dense rows", 200, small_run ? 300 : 700, DenseRows), CUT, 2);
   printf("complex: %d passed, %d failed\n", npassed, nfailed);
   return nfailed > 0;
