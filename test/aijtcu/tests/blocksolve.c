@@ -37,7 +37,7 @@ enum {
 
 typedef struct {
   Shape     shape;
-  PetscBool nan, nonzero, taken, whole, transpose, fewer, dependent, solved, once;
+  PetscBool nan, nonzero, taken, whole, transpose, fewer, dependent, solved, bound, once;
   PetscInt  within;
   PetscReal tolerance;
 } Params;
@@ -312,6 +312,7 @@ static PetscErrorCode SolveAndCompare(const char what[], KSP ksp, KSP ref, const
 
   PetscFunctionBegin;
   PetscCall(MatDuplicate(X0, MAT_COPY_VALUES, &X));
+  if (p->bound) PetscCall(MatBindToCPU(X, PETSC_TRUE));
   PetscCall(SolveReference(ref, p, B, X0, &r));
   PetscCall(CountProducts(T, &before));
   PetscCall(SolveBlock(ksp, p, B, X));
@@ -907,6 +908,7 @@ static PetscErrorCode ReadParams(Params *p)
   PetscCall(PetscOptionsBool("-transpose", "Solve with the transpose", NULL, p->transpose, &p->transpose, NULL));
   PetscCall(PetscOptionsBool("-whole", "The reference is a KSPMatSolve()", NULL, p->whole, &p->whole, NULL));
   PetscCall(PetscOptionsBool("-fewer", "No more iterations than with the reference are right", NULL, p->fewer, &p->fewer, NULL));
+  PetscCall(PetscOptionsBool("-bound", "The block of solutions is bound to the host", NULL, p->bound, &p->bound, NULL));
   PetscCall(PetscOptionsBool("-solved", "The guess of one column is its solution", NULL, p->solved, &p->solved, NULL));
   PetscCall(PetscOptionsBool("-dependent", "One column is a sum of others", NULL, p->dependent, &p->dependent, NULL));
   PetscCall(PetscOptionsInt("-within", "Most by which iterations differ", NULL, p->within, &p->within, NULL));
@@ -1315,6 +1317,12 @@ int main(int argc, char **argv)
       requires: cuda
       nsize: {{1 2}}
       args: -use_gpu_aware_mpi 0 -ksp_type {{gmres bcgs}} -options_left 0 -pc_type jacobi -block densecuda -nonzero -with_nan -within 2 -tolerance 1e-5 -shape skewed -transpose
+
+    test: # PETSc takes columns of a block apart
+      suffix: cuda_bound
+      requires: cuda
+      nsize: {{1 2}}
+      args: -use_gpu_aware_mpi 0 -ksp_type preonly -pc_type jacobi -block densecuda -bound -taken 0 -ksp_matsolve_batch_size {{1 2}} -tolerance 1e-9 -options_left 0
 
     test:
       suffix: cuda_smooth
