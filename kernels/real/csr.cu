@@ -214,7 +214,8 @@ HrpbError ComplexNodesDevice(const CsrSchedule *s, const HrpbInt *rowptr, const 
 
 /*
    The times of the model for the real matrix, and what part of them it takes here. The parts are those of five
-   generated families (complex.csv), within a sixth of the time; with nodes those of three and of six real patterns
+   generated families (complex.csv), within a sixth of the time; with nodes those of three and of six real patterns. No
+   product takes less than a group does for the longest row: a fifth of a microsecond for each of its entries
 */
 double ComplexCsrSeconds(const SpmmFacts *real, int64_t N, const SpmmDevice *device)
 {
@@ -223,6 +224,7 @@ double ComplexCsrSeconds(const SpmmFacts *real, int64_t N, const SpmmDevice *dev
   const int64_t       unit   = 64 / (int64_t)sizeof(HrpbScalar);
   const double        multiplied = (double)(N > unit ? (N + unit - 1) / unit * unit : N > 4 ? N : 4);
   const double        brought = needed * (double)(N > t->fewest_scattered ? N : t->fewest_scattered);
+  const double        longest = 1e5 * (double)real->longest; /* which counts both parts of an entry */
   const bool          cut     = real->nrows && real->longest > CsrPartEntries(real->nrows, real->nnz);
 
   if (!real->nrows || (cut && N > FEW_CUT)) return 0;
@@ -230,8 +232,8 @@ double ComplexCsrSeconds(const SpmmFacts *real, int64_t N, const SpmmDevice *dev
   if (real->nodes && N >= MANY) {
     const double columns = (double)(N > 8 ? N : 8);
 
-    return 1e-12 * (2.5 * t->launch + (0.37 * t->entry + 0.29 * t->entry_column * columns) * nnz + 1.3 * t->dense * dense * columns);
+    return 1e-12 * fmax(t->launch + longest, 2.5 * t->launch + (0.37 * t->entry + 0.29 * t->entry_column * columns) * nnz + 1.3 * t->dense * dense * columns);
   }
   if (cut || N <= FEW) return 1e-12 * (double)N * (1.45 * t->launch + 0.36 * t->entry * nnz + 0.75 * t->scattered * needed);
-  return 1e-12 * (t->launch + (0.53 * t->entry + 0.59 * t->entry_column * multiplied) * nnz + 1.45 * t->scattered * brought + 0.4 * t->dense * dense * multiplied);
+  return 1e-12 * (t->launch + fmax(longest, (0.53 * t->entry + 0.59 * t->entry_column * multiplied) * nnz + 1.45 * t->scattered * brought + 0.4 * t->dense * dense * multiplied));
 }
