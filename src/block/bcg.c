@@ -28,8 +28,8 @@
    the product with A. cg has one less.
 
    A singular A has a null space, and right-hand sides without it have residuals without it, but for rounding. M Qn is
-   without it, too. So a column of Qn that is small beside what rounding has left there has a product with M Qn of either
-   sign, and grows. The null space is taken out of Qn as well, then.
+   without it, too. So a column of Qn that is small beside what rounding has left there has a product with M Qn of
+   either sign, and grows. The null space is taken out of Qn as well, then.
 
    A block of one column is cg's.
 */
@@ -130,7 +130,7 @@ static PetscErrorCode AIJTCUSmallTimes(PetscInt N, const PetscScalar *X, const P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The place of the next pivot among the n columns that are none yet: one that has lost least. -1 if all depend on those before */
+/* The place of the next pivot among the n columns that are none yet: one that lost least. -1 if all depend on others */
 static PetscInt AIJTCUPivot(const AIJTCUBCG *b, const PetscScalar first[], PetscInt n, const PetscInt open[])
 {
   const PetscInt N    = b->N;

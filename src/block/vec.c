@@ -705,7 +705,7 @@ static HrpbError AIJTCURunCGDirection(const struct _n_AIJTCUBlockCtx *ctx, const
   return (*ctx->ops->cg_direction)(shape, &t);
 }
 
-/* X_j += step_j P_j, if X is not NULL; then P_j = D R_j + now_j / before_j P_j, or zero where active_j is zero. D as above */
+/* X_j += step_j P_j, if X is there; then P_j = D R_j + now_j / before_j P_j, or zero where active_j is zero */
 PetscErrorCode AIJTCUBlockCGDirection(AIJTCUBlockCtx ctx, const PetscScalar *active, const PetscScalar *now, const PetscScalar *before, Mat R, Vec D, Mat P, const PetscScalar *step, Mat X)
 {
   AIJTCUBlockCall call = {.run = AIJTCURunCGDirection, .noperands = X ? 3 : 2, .flops = X ? 5 : 3, .active = active, .a = now, .b = before, .c = step};
@@ -1032,8 +1032,8 @@ PetscErrorCode AIJTCUBlockCtxTakes(AIJTCUBlockCtx ctx, Vec D, PetscBool *takes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Not so where a matrix of the device is bound to the host, or is columns of such a one: src/upstream/boundsubmatrix.c */
-static PetscErrorCode AIJTCUBlockIsDevice(Mat X, PetscBool *is)
+/* Not so where a matrix of the device is bound to the host, or is columns of such a one: upstream/boundsubmatrix.c */
+static PetscErrorCode AIJTCUBlockOnDevice(Mat X, PetscBool *is)
 {
   PetscBool bound;
   Mat       local;
@@ -1053,8 +1053,8 @@ static PetscErrorCode AIJTCUBlockScaleOnDevice(Vec D, Mat X, Mat Y, PetscBool *d
 
   PetscFunctionBegin;
   PetscCall(AIJTCUVecIsDevice(D, device));
-  PetscCall(AIJTCUBlockIsDevice(X, &x));
-  PetscCall(AIJTCUBlockIsDevice(Y, &y));
+  PetscCall(AIJTCUBlockOnDevice(X, &x));
+  PetscCall(AIJTCUBlockOnDevice(Y, &y));
   *device = (PetscBool)(*device && x && y);
   #if AIJTCU_HAVE_DEVICE
   if (*device) PetscCall(AIJTCUDeviceRuns(device));
