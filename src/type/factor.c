@@ -8,7 +8,8 @@
    PETSc's ILU(0) copies the composed functions of the matrix into the factor. Ours would stay there when PETSc destroys
    it. So our entry replaces PETSc's there, too, and takes them away meanwhile.
 
-   Submatrices of an aijtcu, as PCASM and PCBJACOBI have them, may be of the parent type. Their factors are wrapped as well.
+   Submatrices of an aijtcu, as PCASM and PCBJACOBI have them, may be of the parent type. Their factors are wrapped as
+   well.
 */
 #include "typeimpl.h"
 

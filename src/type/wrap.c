@@ -415,8 +415,8 @@ static PetscErrorCode MatGetDiagonalBlock_AIJTCU(Mat A, Mat *block)
 }
 
 /*
-   Those of a sequential matrix are of its type. Those of a parallel one are sequential, and of the parent type, as those
-   of its diagonal block are
+   Those of a sequential matrix are of its type. Those of a parallel one are sequential, and of the parent type, as
+   those of its diagonal block are
 */
 static PetscErrorCode MatCreateSubMatrices_AIJTCU(Mat A, PetscInt n, const IS rows[], const IS cols[], MatReuse reuse, Mat *B[])
 {
