@@ -134,11 +134,65 @@ static PetscErrorCode Compare(const Solver s[2], PetscBool single, const char wh
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   One number is too large beside the others for single precision. Its row is coupled with nothing, and not on the
+   coarse level, so a cycle is as good as ever: but it is the one in full precision
+*/
+static PetscErrorCode FarApart(PetscInt n)
+{
+  const PetscInt row  = 0;
+  const PetscInt fine = n * n, coarse = (fine + 3) / 4;
+  Solver         s[2];
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    const GridValues values = {.here = {4.01, 0}, .neighbour = {-1, 0}};
+    PetscInt         first, end;
+    PC               pc;
+    KSP              smoother;
+    Mat              P;
+
+    PetscCall(GridCreate(MATAIJTCU, n, 1, &values, &s[k].A));
+    PetscCall(MatZeroRowsColumns(s[k].A, 1, &row, 1e25, NULL, NULL));
+    PetscCall(MatCreate(PETSC_COMM_WORLD, &P));
+    PetscCall(MatGetLocalSize(s[k].A, &first, NULL));
+    PetscCall(MatSetSizes(P, first, PETSC_DECIDE, fine, coarse));
+    PetscCall(MatSetType(P, MATAIJTCU));
+    PetscCall(MatSetUp(P));
+    PetscCall(MatGetOwnershipRange(P, &first, &end));
+    for (PetscInt i = PetscMax(first, 1); i < end; i++) PetscCall(MatSetValue(P, i, i / 4, 1, INSERT_VALUES));
+    PetscCall(MatAssemblyBegin(P, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(P, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatCreateVecs(s[k].A, &s[k].x, &s[k].b));
+    PetscCall(KSPCreate(PETSC_COMM_WORLD, &s[k].ksp));
+    PetscCall(KSPSetOperators(s[k].ksp, s[k].A, s[k].A));
+    PetscCall(KSPGetPC(s[k].ksp, &pc));
+    PetscCall(PCSetType(pc, PCMG));
+    PetscCall(PCMGSetLevels(pc, 2, NULL));
+    PetscCall(PCMGSetGalerkin(pc, PC_MG_GALERKIN_BOTH));
+    PetscCall(PCMGSetInterpolation(pc, 1, P));
+    PetscCall(PCMGGetSmoother(pc, 1, &smoother));
+    PetscCall(KSPSetType(smoother, KSPCHEBYSHEV));
+    PetscCall(KSPChebyshevSetEigenvalues(smoother, 2.2, 0.2));
+    PetscCall(KSPGetPC(smoother, &pc));
+    PetscCall(PCSetType(pc, PCJACOBI));
+    PetscCall(MatDestroy(&P));
+    PetscCall(KSPSetUp(s[k].ksp));
+    s[k].scale = 1;
+  }
+  PetscCall(MatAIJTCUSetMGPrecision(s[0].A, MAT_AIJTCU_MG_PRECISION_SINGLE));
+  PetscCall(VecSetRandom(s[0].b, NULL));
+  PetscCall(VecCopy(s[0].b, s[1].b));
+  for (int k = 0; k < 2; k++) PetscCall(Apply(&s[k]));
+  PetscCall(Near(s, PETSC_FALSE, "numbers far apart"));
+  for (int k = 0; k < 2; k++) PetscCall(Destroy(&s[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const PetscReal      scales[] = {1, 2.1e11, 1e-14, 1e40, 1e-60};
   MatAIJTCUMGPrecision precision;
-  const PetscInt       rows[] = {0, 1, 2};
   PetscInt             n = 30, bs = 1;
   PetscBool            single;
   Solver               s[2];
@@ -174,18 +228,7 @@ int main(int argc, char **argv)
     }
     for (int k = 0; k < 2; k++) PetscCall(Destroy(&s[k]));
   }
-  /* Numbers that are too far apart for single precision */
-  for (int k = 0; k < 2; k++) {
-    PetscCall(Create(n, bs, 1, &s[k]));
-    PetscCall(MatZeroRowsColumns(s[k].A, bs, rows, 1e25, NULL, NULL));
-    PetscCall(KSPSetUp(s[k].ksp));
-  }
-  PetscCall(MatAIJTCUSetMGPrecision(s[0].A, MAT_AIJTCU_MG_PRECISION_SINGLE));
-  PetscCall(VecSetRandom(s[0].b, NULL));
-  PetscCall(VecCopy(s[0].b, s[1].b));
-  for (int k = 0; k < 2; k++) PetscCall(Apply(&s[k]));
-  PetscCall(Near(s, PETSC_FALSE, "numbers far apart"));
-  for (int k = 0; k < 2; k++) PetscCall(Destroy(&s[k]));
+  PetscCall(FarApart(n));
   PetscCall(PetscFinalize());
   return 0;
 }
