@@ -613,6 +613,7 @@ int main(int argc, char **argv)
       requires: cuda
       nsize: {{1 2 3}}
       args: -use_gpu_aware_mpi 0 -device -all -runs 1000 -seconds 20 -seed -1 -mat_aijtcu_path {{auto tcu csr}}
+      filter: sed -e "1{\$!b" -e "/^-seed [0-9]*\$/d" -e "}" # the seed goes where there is nothing else
 
     test:
       suffix: each_cuda
