@@ -1152,6 +1152,7 @@ static PetscErrorCode CreateHierarchy(Mat A, PC *pc)
   PetscCall(PCGAMGSetNSmooths(*pc, 0));
   PetscCall(PCGAMGSetCoarseEqLim(*pc, 4));
   PetscCall(PCSetOperators(*pc, A, A));
+  PetscCall(PCSetFromOptions(*pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
