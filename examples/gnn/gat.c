@@ -128,7 +128,7 @@ static PetscErrorCode AttentionMatrices(const Nodes *nodes, const Graph *g, Atte
   PetscCall(PatternMat(&t->pattern, mat[0]));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)*mat[0]), &size));
   for (size_t i = 1; i < PETSC_STATIC_ARRAY_LENGTH(mat); i++) {
-    /* Duplicates share PETSc's list of the entries. MatSetValuesCOO() refuses those of a parallel matrix of the device */
+    /* duplicates share PETSc's list of the entries; MatSetValuesCOO() refuses them in parallel on a device */
     if (size == 1) PetscCall(MatDuplicate(*mat[0], MAT_COPY_VALUES, mat[i]));
     else PetscCall(PatternMat(&t->pattern, mat[i]));
   }
