@@ -6,30 +6,13 @@
 
 #include "../common/launch.cuh"
 #include "../csr/transpose.h"
-#include "sparse.h"
+#include "blocks.cuh"
 
 namespace {
 struct Subset {
   int32_t n, at[SPARSE_MOST_BLOCK]; /* which rows and columns of a block count; n is 0 for all */
 };
 } // namespace
-
-/* Whether all rows of a block have the same columns, and these come in whole blocks. A warp has a row of blocks */
-static __global__ void __launch_bounds__(HRPB_THREADS) CheckBlocks(const __grid_constant__ SparseMatrix A, int32_t size, uint32_t *broken)
-{
-  for (int64_t block = (int64_t)blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES; block < A.nrows / size; block += (int64_t)gridDim.x * HRPB_WARPS) {
-    const HrpbInt first = A.rowptr[block * size], n = A.rowptr[block * size + 1] - first;
-    bool          ok = n % size == 0;
-
-    for (int32_t r = 0; r < size && ok; r++) {
-      const HrpbInt begin = A.rowptr[block * size + r];
-
-      ok = A.rowptr[block * size + r + 1] - begin == n;
-      for (int64_t k = threadIdx.x % HRPB_LANES; k < n && ok; k += HRPB_LANES) ok = A.colidx[begin + k] == A.colidx[first + k] && A.colidx[begin + k] % size == k % size;
-    }
-    if (!ok) *broken = 1;
-  }
-}
 
 static __global__ void __launch_bounds__(HRPB_THREADS) Collapse(const __grid_constant__ SparseMatrix A, int32_t size, const __grid_constant__ Subset subset, HrpbInt *rowptr, HrpbInt *colidx, HrpbScalar *values)
 {
@@ -57,24 +40,9 @@ static __global__ void __launch_bounds__(HRPB_THREADS) Collapse(const __grid_con
   }
 }
 
-static HrpbError Blocks(const SparseMatrix *A, int32_t size, uint32_t *broken, HrpbStream stream)
-{
-  uint32_t found;
-
-  HrpbCallCuda(cudaMemsetAsync(broken, 0, sizeof(found), stream));
-  HrpbCall(HrpbLaunch(CheckBlocks, HrpbGrid(A->nrows / size, HRPB_WARPS), HRPB_THREADS, 0, stream, *A, size, broken));
-  HrpbCall(HrpbBring(&found, broken, sizeof(found), stream));
-  return found ? HRPB_ERR_UNSUPPORTED : HRPB_SUCCESS;
-}
-
 static HrpbError Make(const SparseMatrix *A, int32_t size, const Subset *subset, SparseGraph *g, HrpbStream stream)
 {
-  uint32_t *broken;
-
-  if (size > 1) {
-    HrpbCall(HrpbAllocate(&broken, 1, stream));
-    HrpbCall(HrpbFree(broken, Blocks(A, size, broken, stream), stream));
-  }
+  if (size > 1) HrpbCall(SparseBlocksAreWhole(A, size, size, stream));
   HrpbCall(HrpbAllocate(&g->rowptr, g->n + 1, stream));
   HrpbCall(HrpbAllocate(&g->colidx, g->nnz, stream));
   HrpbCall(HrpbAllocate(&g->values, g->nnz, stream));

@@ -27,6 +27,6 @@ static inline bool SparseFits(const SpmmDevice *device, size_t bytes)
 /* Let a kernel have so much dynamic shared memory. What it has of its own counts, too, where it may not have more */
 template <typename... Formal> static HrpbError SparseShared(void (*kernel)(Formal...), size_t bytes)
 {
-  if (bytes + 4096 > 48 << 10) HrpbCallCuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+  if (bytes + 8192 > 48 << 10) HrpbCallCuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
   return HRPB_SUCCESS;
 }

@@ -20,6 +20,7 @@ typedef struct {
   int64_t           nrows, ncols, nnz;
   const HrpbInt    *rowptr, *colidx; /* rowptr begins with 0; columns ascend in rows */
   const HrpbScalar *values;          /* not read where only the pattern counts */
+  int32_t           brows, bcols;    /* its blocks have so many rows and columns, if they are whole; 0 or 1: not known */
 } SparseMatrix;
 
 enum {
@@ -51,6 +52,13 @@ typedef struct {
 HrpbError SparseTransposeCreate(const SparseMatrix *A, HrpbStream stream, SparseTranspose *t);
 HrpbError SparseTransposeDestroy(SparseTranspose *t, HrpbError before, HrpbStream stream);
 
+/* A matrix of whole blocks */
+typedef struct {
+  int32_t      rows, cols; /* of a block */
+  SparseMatrix nodes;      /* an entry for each block, without values */
+  HrpbInt     *rowptr;     /* its memory, or NULL */
+} SparseBlocks;
+
 typedef enum {
   SPARSE_AB,
   SPARSE_AtB,
@@ -59,9 +67,14 @@ typedef enum {
   SPARSE_ABC
 } SparseOp;
 
-/* result = first * second. In products of three, second is the product `inner` */
+/*
+   result = first * second. In products of three, second is the product `inner`. Where all operands are of whole blocks,
+   transpose and inner are those of their nodes, and so is `nodes`, the result
+*/
 typedef struct {
   SparseOp        op;
+  SparseBlocks    blocks[3]; /* of the operands. No rows: products are made entry by entry */
+  SparseProduct   nodes;
   SparseTranspose transpose; /* of the operand that is transposed */
   HrpbScalar     *transposed; /* its values */
   SparseProduct   inner;

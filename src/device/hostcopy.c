@@ -20,7 +20,7 @@ enum {
   THREADS = 4,
   SLOTS   = 2,
   SLOT    = 2 << 20, /* bytes */
-  LEAST   = 16 << 20 /* bytes of a copy that is worth the threads */
+  LEAST   = 4 << 20  /* bytes of a copy that is worth the threads */
 };
 
 /* What a thread copies: of all pieces of the size of a slot each n-th, from its rank on */

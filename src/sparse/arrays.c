@@ -42,7 +42,8 @@ PetscErrorCode AIJTCUSparseArrays(Mat A, PetscBool values, SparseMatrix *M)
   PetscCall(AIJTCUDeviceFetch(A));
   PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
   AIJTCUCallParent(A, MatSeqAIJCUSPARSEGetIJ(A, PETSC_FALSE, &i, &j));
-  *M = (SparseMatrix){.nrows = A->rmap->n, .ncols = A->cmap->n, .nnz = (int64_t)info.nz_used, .rowptr = (const HrpbInt *)i, .colidx = (const HrpbInt *)j};
+  *M = (SparseMatrix){.nrows = A->rmap->n, .ncols = A->cmap->n, .nnz = (int64_t)info.nz_used, .rowptr = (const HrpbInt *)i, .colidx = (const HrpbInt *)j,
+                      .brows = (int32_t)A->rmap->bs, .bcols = (int32_t)A->cmap->bs};
   AIJTCUCallParent(A, MatSeqAIJCUSPARSERestoreIJ(A, PETSC_FALSE, &i, &j));
   if (values) {
     AIJTCUCallParent(A, MatSeqAIJCUSPARSEGetArrayRead(A, &v));
@@ -95,7 +96,7 @@ static PetscErrorCode AIJTCUSparsePatternOnStream(Mat C, int64_t nrows, int64_t 
   PetscCheck(have, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No row pointers");
   AIJTCUHugePages((PetscInt *)j, sizeof(*j) * (size_t)nnz);
   if (nnz) PetscCall(AIJTCUSparseBring((PetscInt *)j, colidx, sizeof(*j) * (size_t)nnz, stream));
-  PetscCall(MatSeqAIJSetColumnIndices(C, (PetscInt *)j)); /* in place: it sets the lengths of rows */
+  PetscCall(AIJTCUColumnsAreThere(C, (PetscInt)nnz, (PetscInt *)j));
   PetscCall(MatRestoreRowIJ(C, 0, PETSC_FALSE, PETSC_FALSE, &n, &i, &j, &have));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -34,14 +34,13 @@ PetscBool AIJTCUGraphIsCoarsenedOnly(void)
 static PetscErrorCode PCGAMGCreateGraph_AIJTCU(PC pc, Mat A, Mat *graph)
 {
   const PC_GAMG *gamg = (const PC_GAMG *)((const PC_MG *)pc->data)->innerctx;
-  PetscBool      counts, seen, viewed;
+  PetscBool      seen, viewed;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUGAMGCountsEdges(pc, &counts));
   PetscCall(PetscOptionsHasName(NULL, NULL, "-mat_graph_view", &seen));
   PetscCall(PetscOptionsHasName(NULL, NULL, "-mat_view", &viewed));
-  if (!counts && !seen && !viewed && gamg->threshold[gamg->current_level] < 0 && !gamg->asm_hem_aggs) created_before = AIJTCUCoarsenersCreated();
+  if (!seen && !viewed && gamg->threshold[gamg->current_level] < 0 && !gamg->asm_hem_aggs) created_before = AIJTCUCoarsenersCreated();
   ierr           = (*AIJTCUCreate)(pc, A, graph);
   created_before = -1;
   PetscCall(ierr);

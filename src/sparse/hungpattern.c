@@ -3,7 +3,7 @@
 
    PCGAMG makes a graph of each level, coarsens it, and throws it away. Where all of that is done on the device nobody
    reads the graph on the host. The matrix that PCGAMG gets for it is empty then. It has its entries, on the host, only
-   if the device could not do the rest.
+   if the device could not do the rest, or if somebody asks for a row. How long its rows are PCGAMG asks in any case.
 
    Such a pattern is symmetric. Its arrays are its own, or those of the matrix that it was made of.
 */
@@ -18,8 +18,16 @@ typedef struct {
   SparseMatrix pattern;
   SparseGraph  own;                                       /* without values. Nothing if the arrays are those of `of` */
   Mat          of;                                        /* what it was made of */
-  PetscErrorCode (*getinfo)(Mat, MatInfoType, MatInfo *); /* that of the empty matrix */
+  HrpbInt     *rowptr;                                    /* on the host, once a row was asked for */
+  PetscErrorCode (*getinfo)(Mat, MatInfoType, MatInfo *); /* those of the empty matrix */
+  PetscErrorCode (*getrow)(Mat, PetscInt, PetscInt *, PetscInt **, PetscScalar **);
 } AIJTCUHung;
+
+/* The pattern whose rows were asked for last. PCGAMG asks for all of them, one after the other */
+static struct {
+  PetscObjectId id; /* of the matrix; 0 for none */
+  HrpbInt      *rowptr;
+} asked;
 
 static PetscErrorCode AIJTCUHungDestroy(PetscCtxRt ctx)
 {
@@ -32,6 +40,8 @@ static PetscErrorCode AIJTCUHungDestroy(PetscCtxRt ctx)
     AIJTCUWorkspaceUser(PETSC_FALSE);
   }
   PetscCall(MatDestroy(&hung->of));
+  if (asked.rowptr == hung->rowptr) asked.id = 0;
+  PetscCall(PetscFree(hung->rowptr));
   PetscCall(PetscFree(hung));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -53,6 +63,38 @@ static PetscErrorCode MatGetInfo_AIJTCU_Hung(Mat C, MatInfoType type, MatInfo *i
   PetscCall((*hung->getinfo)(C, type, info));
   info->nz_used = info->nz_allocated = (PetscLogDouble)hung->pattern.nnz;
   info->nz_unneeded                  = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUHungRows(AIJTCUHung *hung)
+{
+  const int64_t n      = hung->pattern.nrows + 1;
+  cudaStream_t  stream = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n, &hung->rowptr));
+  AIJTCUCallOnStream(stream, AIJTCUSparseBring(hung->rowptr, hung->pattern.rowptr, sizeof(*hung->rowptr) * (size_t)n, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PCGAMG asks how long rows are. Who asks for more gets all of the graph on the host */
+static PetscErrorCode MatGetRow_AIJTCU_Hung(Mat C, PetscInt row, PetscInt *n, PetscInt **columns, PetscScalar **values)
+{
+  AIJTCUHung *hung;
+
+  PetscFunctionBegin;
+  if (columns || values) {
+    PetscCall(AIJTCUHungToHost(C));
+    PetscUseTypeMethod(C, getrow, row, n, columns, values);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (asked.id != ((PetscObject)C)->id) {
+    PetscCall(AIJTCUHungGet(C, &hung));
+    if (!hung->rowptr) PetscCall(AIJTCUHungRows(hung));
+    asked.rowptr = hung->rowptr;
+    asked.id     = ((PetscObject)C)->id;
+  }
+  if (n) *n = (PetscInt)(asked.rowptr[row + 1] - asked.rowptr[row]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -79,7 +121,9 @@ PetscErrorCode AIJTCUHangPattern(Mat C, Mat of, const SparseMatrix *pattern, Spa
   PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
   hung->getinfo   = C->ops->getinfo;
+  hung->getrow    = C->ops->getrow;
   C->ops->getinfo = MatGetInfo_AIJTCU_Hung;
+  C->ops->getrow  = MatGetRow_AIJTCU_Hung;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -106,6 +150,7 @@ PetscErrorCode AIJTCUHungToHost(Mat C)
   if (!hung) PetscFunctionReturn(PETSC_SUCCESS);
   p               = &hung->pattern;
   C->ops->getinfo = hung->getinfo;
+  C->ops->getrow  = hung->getrow;
   PetscCall(AIJTCUSparsePattern(C, p->nrows, p->nnz, p->rowptr, p->colidx));
   if (!C->structure_only) {
     PetscScalar *values;

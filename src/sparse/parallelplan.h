@@ -52,18 +52,18 @@ static inline const SparseProduct *AIJTCUResult(const AIJTCUParallel *s)
 
 static inline SparseMatrix AIJTCUOfRows(const AIJTCUDeviceRows *r)
 {
-  return (SparseMatrix){r->nrows, r->ncols, r->nnz, r->rowptr, r->colidx, r->values};
+  return (SparseMatrix){.nrows = r->nrows, .ncols = r->ncols, .nnz = r->nnz, .rowptr = r->rowptr, .colidx = r->colidx, .values = r->values};
 }
 
 static inline SparseMatrix AIJTCUOfProduct(const SparseProduct *p, const PetscScalar *values)
 {
-  return (SparseMatrix){p->nrows, p->ncols, p->nnz, p->rowptr, p->colidx, values};
+  return (SparseMatrix){.nrows = p->nrows, .ncols = p->ncols, .nnz = p->nnz, .rowptr = p->rowptr, .colidx = p->colidx, .values = values};
 }
 
 /* The rows of B that this process has by itself */
 static inline SparseMatrix AIJTCUOwnRows(const AIJTCUParallel *s, int64_t nrows)
 {
-  return (SparseMatrix){nrows, s->B.ncols, s->own, s->B.rowptr, s->B.colidx, s->B.values};
+  return (SparseMatrix){.nrows = nrows, .ncols = s->B.ncols, .nnz = s->own, .rowptr = s->B.rowptr, .colidx = s->B.colidx, .values = s->B.values};
 }
 
 /* parallelplan.c */

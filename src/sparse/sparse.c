@@ -115,15 +115,28 @@ static PetscErrorCode AIJTCUSparsePlan(Mat C, const Mat operand[3], SparseOp op,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Blocks of C are those of the operands, as the parent's are */
+static PetscErrorCode AIJTCUSparseBlockSizes(Mat C, const Mat operand[3], SparseOp op)
+{
+  const PetscLayout rows    = op == SPARSE_AtB ? operand[0]->cmap : op == SPARSE_PtAP ? operand[1]->cmap : op == SPARSE_RARt ? operand[1]->rmap : operand[0]->rmap;
+  const PetscLayout columns = op == SPARSE_ABC ? operand[2]->cmap : op == SPARSE_RARt ? operand[1]->rmap : operand[1]->cmap;
+
+  PetscFunctionBegin;
+  if (rows->bs > 0) PetscCall(PetscLayoutSetBlockSize(C->rmap, rows->bs));
+  if (columns->bs > 0) PetscCall(PetscLayoutSetBlockSize(C->cmap, columns->bs));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    Let C be a matrix with the pattern of the plan. As after the parent's symbolic phase it is not assembled yet,
    unless it is to have no values
 */
-static PetscErrorCode AIJTCUSparseResult(Mat C, const Mat operand[3], const SparseProduct *p)
+static PetscErrorCode AIJTCUSparseResult(Mat C, const Mat operand[3], SparseOp op, const SparseProduct *p)
 {
   PetscBool sparse;
 
   PetscFunctionBegin;
+  PetscCall(AIJTCUSparseBlockSizes(C, operand, op));
   PetscCall(MatSetSizes(C, (PetscInt)p->nrows, (PetscInt)p->ncols, (PetscInt)p->nrows, (PetscInt)p->ncols));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)C, MATSEQAIJ, &sparse));
   if (C->structure_only) PetscCall(MatSetType(C, MATSEQAIJ)); /* as PETSc has it */
@@ -204,7 +217,7 @@ static PetscErrorCode AIJTCUSparseRenew(Mat C, AIJTCUSparse *s, const Mat operan
   PetscCall(AIJTCUSparsePlanDestroy(&s->plan));
   PetscCall(AIJTCUSparsePlan(C, operand, op, s, &err));
   *done = (PetscBool)!err;
-  if (!err) PetscCall(AIJTCUSparseResult(C, operand, &s->plan.result));
+  if (!err) PetscCall(AIJTCUSparseResult(C, operand, op, &s->plan.result));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -267,7 +280,7 @@ static PetscErrorCode MatProductSymbolic_AIJTCU_Sparse(Mat C)
     PetscCall(AIJTCUSparseByParent(C));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(AIJTCUSparseResult(C, operand, &s->plan.result));
+  PetscCall(AIJTCUSparseResult(C, operand, op, &s->plan.result));
   C->ops->productsymbolic = MatProductSymbolic_AIJTCU_Sparse;
   C->ops->productnumeric  = MatProductNumeric_AIJTCU_Sparse;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -13,8 +13,7 @@
      What would help: to ask the types first, and to go to the host where they do not make such a product.
 
    Needed: 3.26. Gone when: MatProductSetFromOptions() calls the function of a type. Ours: gamg.c of src/sparse, which
-   needs to know whether PCGAMG squares the graph next, and whether it counts its edges. PCGAMG does not tell. Ours, the
-   test: gamggraph.c.
+   needs to know whether PCGAMG squares the graph next. PCGAMG does not tell. Ours, the test: gamggraph.c.
 
    Here is a copy of the struct that says so. What is set through PETSc's functions must be found in it
 */
@@ -80,17 +79,6 @@ PetscErrorCode AIJTCUGAMGSquares(PC pc, PetscBool *squares)
   PetscFunctionBegin;
   PetscCall(AIJTCUAggregationGet(pc, &a));
   *squares = (PetscBool)(a && a->use_aggressive_square_graph && level < a->aggressive_coarsening_levels);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether it looks at how many edges a node has, or that is not known */
-PetscErrorCode AIJTCUGAMGCountsEdges(PC pc, PetscBool *counts)
-{
-  const AIJTCUAggregation *a = NULL;
-
-  PetscFunctionBegin;
-  PetscCall(AIJTCUAggregationGet(pc, &a));
-  *counts = (PetscBool)(!a || a->use_minimum_degree_ordering);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

@@ -70,6 +70,9 @@ PETSC_INTERN PetscErrorCode AIJTCURowsAreCompressed(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUHostDiagonal(Mat, Vec);
 PETSC_INTERN PetscErrorCode AIJTCUHostAddSubset(Mat, PetscScalar, Mat);
 
+/* columnindices.c */
+PETSC_INTERN PetscErrorCode AIJTCUColumnsAreThere(Mat, PetscInt, PetscInt *);
+
 /* blockdiagonal.c */
 PETSC_INTERN PetscErrorCode AIJTCUGetBlockDiagonal(Mat, Mat *);
 PETSC_INTERN PetscErrorCode AIJTCUGetVBlockDiagonal(Mat, Mat *);
@@ -91,7 +94,6 @@ PETSC_INTERN PetscErrorCode AIJTCUChebyshevGet(KSP, AIJTCUChebyshev *, PetscBool
 
 /* gamggraph.c */
 PETSC_INTERN PetscErrorCode AIJTCUGAMGSquares(PC, PetscBool *);
-PETSC_INTERN PetscErrorCode AIJTCUGAMGCountsEdges(PC, PetscBool *);
 
 /* cgtype.c */
 PETSC_INTERN PetscErrorCode AIJTCUCGIsHermitian(KSP, PetscBool *);

@@ -110,8 +110,12 @@ static bool Near(const Result &R, const std::vector<HrpbScalar> &values)
   return true;
 }
 
-/* What is no operand has no rows */
-static void Test(SparseOp op, Matrix first, Matrix second, Matrix third = Matrix())
+/* Sizes of the operands' blocks, which may not be whole */
+typedef int32_t Sides[3][2];
+static const Sides no_blocks = {};
+
+/* What is no operand has no rows. whole: products are made block by block */
+static void Test(SparseOp op, Matrix first, Matrix second, Matrix third = Matrix(), const Sides &sides = no_blocks, bool whole = false)
 {
   Matrix                   *operand[3] = {&first, &second, &third};
   const int                 n = op == SPARSE_ABC ? 3 : 2;
@@ -122,9 +126,14 @@ static void Test(SparseOp op, Matrix first, Matrix second, Matrix third = Matrix
   const int64_t             guard = 5;
 
   snprintf(where, sizeof(where), "%s, %s %ld x %ld and %s %ld x %ld", names[op], first.name, (long)first.nrows, (long)first.ncols, second.name, (long)second.nrows, (long)second.ncols);
-  for (int i = 0; i < n; i++) matrix[i] = ToDevice(*operand[i]);
+  for (int i = 0; i < n; i++) {
+    matrix[i]       = ToDevice(*operand[i]);
+    matrix[i].brows = sides[i][0];
+    matrix[i].bcols = sides[i][1];
+  }
   PoisonShared();
   Check(SparsePlanCreate(op, matrix, true, NULL, &plan));
+  Report((plan.blocks[0].rows > 0) == whole, whole ? "not block by block" : "block by block", where);
   const Result R = Reference(op, operand);
 
   Report(plan.result.nrows == R.C.nrows && plan.result.ncols == R.C.ncols && plan.result.nnz == (int64_t)R.C.colidx.size(), "sizes", where);
@@ -152,6 +161,43 @@ static void Test(SparseOp op, Matrix first, Matrix second, Matrix third = Matrix
   }
   Check(SparsePlanDestroy(&plan, HRPB_SUCCESS, NULL));
   for (int i = 0; i < n; i++) FreeDevice(matrix[i]);
+}
+
+/* Each entry becomes a block of so many rows and columns */
+static Matrix InBlocks(const Matrix &B, int32_t rows, int32_t cols)
+{
+  Matrix A = {B.name, B.nrows * rows, B.ncols * cols, {0}, {}, {}};
+
+  for (int64_t i = 0; i < A.nrows; i++) {
+    for (HrpbInt k = B.rowptr[(size_t)(i / rows)]; k < B.rowptr[(size_t)(i / rows) + 1]; k++) {
+      for (int32_t j = 0; j < cols; j++) {
+        A.colidx.push_back(B.colidx[(size_t)k] * cols + j);
+        A.values.push_back(Uniform());
+      }
+    }
+    A.rowptr.push_back((HrpbInt)A.colidx.size());
+  }
+  return A;
+}
+
+/* Products of matrices of whole blocks: b and c unknowns at nodes, two matrices and a prolongator. Then one lacks an entry */
+static void TestBlocks(const Matrix &A, const Matrix &P, int32_t b, int32_t c)
+{
+  const Matrix a = InBlocks(A, b, b), p = InBlocks(P, b, c);
+  const Sides  ab = {{b, b}, {b, c}}, atb = {{b, c}, {b, b}}, abc = {{b, b}, {b, b}, {b, c}};
+  const bool   some = !a.colidx.empty() && !p.colidx.empty() && b * c > 1 && b > 1;
+
+  Test(SPARSE_AB, a, p, Matrix(), ab, some);
+  Test(SPARSE_AtB, p, a, Matrix(), atb, some);
+  Test(SPARSE_PtAP, a, p, Matrix(), ab, some);
+  Test(SPARSE_ABC, a, a, p, abc, some);
+  if (!some) return;
+  Matrix broken = p;
+  broken.colidx.pop_back();
+  broken.values.pop_back();
+  for (HrpbInt &k : broken.rowptr) k = std::min(k, (HrpbInt)broken.colidx.size());
+  Test(SPARSE_PtAP, a, broken, Matrix(), ab, false);
+  Test(SPARSE_AB, a, p, Matrix(), atb, b == c); /* blocks that do not meet */
 }
 
 /* A row has the columns of its aggregate and of the next */
@@ -609,6 +655,34 @@ static void TestAll(void)
   Test(SPARSE_AtB, Make("first column", 300, 40, FirstColumn), Make("first column", 300, 200, FirstColumn));
 }
 
+static void TestAllBlocks(void)
+{
+  const int64_t n          = small_run ? 42 : 420;
+  const int32_t sizes[][2] = {{2, 2}, {2, 3}, {3, 3}, {3, 6}, {6, 6}, {5, 4}, {8, 8}, {3, 1}, {1, 3}};
+
+  for (Pattern a : {Stencil, Band, Sparse, DenseRows, Nothing, Gaps, OneColumn}) {
+    for (const int32_t *size : sizes) {
+      TestBlocks(Make("A", n, n, a), Make("P", n, n / 6, Aggregates), size[0], size[1]);
+    }
+  }
+  /* so many rows that warps have them */
+  for (int k : {0, 2}) TestBlocks(Make("A", 2100, 2100, Band), Make("P", 2100, 350, Aggregates), sizes[k][0], sizes[k][1]);
+  /* rows of all bins, and longer ones */
+  for (int64_t columns : {50, 150, 300, 700, 2500, 7000, 20000}) {
+    for (int32_t b : {2, 3}) {
+      const Sides sides = {{b, b}, {b, b}};
+
+      if (small_run && columns > 7000 && b > 2) continue;
+      Test(SPARSE_AB, InBlocks(Make("last row", 9, 5, LastRow), b, b), InBlocks(Make("dense row", 5, columns, LastRow), b, b), Matrix(), sides, true);
+    }
+  }
+  {
+    const Sides too_large = {{9, 9}, {9, 9}};
+
+    Test(SPARSE_AB, InBlocks(Make("A", 6, 6, Band), 9, 9), InBlocks(Make("A", 6, 6, Band), 9, 9), Matrix(), too_large, false);
+  }
+}
+
 /*
    What a multigrid's set-up multiplies: A of a grid of nodes with 27 neighbours and some unknowns, and a smoothed
    prolongator, from cubes of 3^3 nodes to 6 unknowns, or to one for one unknown
@@ -800,6 +874,7 @@ int main(int argc, char **argv)
   }
   small_run = argc > 1 && !strcmp(argv[1], "-small");
   TestAll();
+  TestAllBlocks();
   TestGraphs();
   printf("spgemm: %d passed, %d failed\n", npassed, nfailed);
   return nfailed > 0;

@@ -114,6 +114,10 @@ int main(int argc, char **argv)
       suffix: levels
       args: -pc_gamg_aggressive_coarsening 2 -pc_gamg_threshold {{-1 0.01}} -n 61
 
+    test: # of PETSc's own tutorials
+      suffix: degrees
+      args: -pc_gamg_mis_k_minimum_degree_ordering -pc_gamg_aggressive_square_graph {{0 1}} -pc_gamg_low_memory_threshold_filter -n 61
+
     test:
       suffix: lone
       nsize: 1
