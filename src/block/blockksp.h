@@ -92,6 +92,7 @@ typedef struct {
   PetscErrorCode (*reset)(KSP);
   PetscErrorCode (*destroy)(KSP);
   PetscErrorCode (*matsolve)(KSP, Mat, Mat);
+  PetscErrorCode (*solve)(KSP);
   PetscBool setupnewmatrix;
 
   /* Kept from solve to solve, until KSPReset() */
@@ -115,6 +116,7 @@ struct _AIJTCUBlockMethod {
   PetscErrorCode (*lacks)(KSP, AIJTCUBlockKSP *, const char **); /* why the block form cannot do what is set; or NULL */
   AIJTCUBlockNeeds (*needs)(KSP);
   PetscErrorCode (*solve)(KSP, AIJTCUBlockKSP *, Mat, Mat);
+  PetscErrorCode (*vector)(KSP, AIJTCUBlockKSP *, PetscBool *); /* KSPSolve() on a device of one process, if it can; or NULL */
   PetscErrorCode (*reset)(AIJTCUBlockKSP *); /* gives back what the data keep; or NULL */
   PetscBool matsolve;                        /* what the block form lacks is left to PETSc's matsolve */
 };
@@ -179,6 +181,13 @@ typedef struct {
   PetscErrorCode (*set_target)(KSP, PetscReal);
   PetscErrorCode (*set_single_reduction)(KSP, PetscBool);
 } AIJTCUCGSettings;
+
+  #if AIJTCU_HAVE_DEVICE_REAL
+/* cgvector.c */
+typedef struct _n_AIJTCUCGVector *AIJTCUCGVector;
+PETSC_INTERN PetscErrorCode AIJTCUCGVectorSolve(KSP, AIJTCUCGVector *, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUCGVectorDestroy(AIJTCUCGVector *);
+  #endif
 
 PETSC_INTERN PetscErrorCode AIJTCUComposeCG(KSP, AIJTCUBlockKSP *);
 PETSC_INTERN PetscErrorCode AIJTCULacksCG(KSP, AIJTCUBlockKSP *, const char **);

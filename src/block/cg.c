@@ -245,6 +245,30 @@ static PetscErrorCode AIJTCUSolveCG(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+  #if AIJTCU_HAVE_DEVICE_REAL
+/* The data of the method */
+typedef struct {
+  AIJTCUCGSettings settings;
+  AIJTCUCGVector   vector;
+} AIJTCUCGOwn;
+
+static PetscErrorCode AIJTCUVectorCG(KSP ksp, AIJTCUBlockKSP *s, PetscBool *done)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUCGVectorSolve(ksp, &((AIJTCUCGOwn *)s->data)->vector, done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUResetCG(AIJTCUBlockKSP *s)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUCGVectorDestroy(&((AIJTCUCGOwn *)s->data)->vector));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+  #else
+typedef AIJTCUCGSettings AIJTCUCGOwn;
+  #endif
+
 static PetscErrorCode (*original)(KSP);
 
 static PetscErrorCode KSPCreate_CG_AIJTCU(KSP ksp)
@@ -258,9 +282,13 @@ const AIJTCUBlockMethod AIJTCUBlockCG = {
   .name     = KSPCG,
   .create   = KSPCreate_CG_AIJTCU,
   .original = &original,
-  .size     = sizeof(AIJTCUCGSettings),
+  .size     = sizeof(AIJTCUCGOwn),
   .compose  = AIJTCUComposeCG,
   .lacks    = AIJTCULacksCG,
   .needs    = AIJTCUNeedsCG,
-  .solve    = AIJTCUSolveCG};
+  #if AIJTCU_HAVE_DEVICE_REAL
+  .vector = AIJTCUVectorCG,
+  .reset  = AIJTCUResetCG,
+  #endif
+  .solve = AIJTCUSolveCG};
 #endif

@@ -194,6 +194,34 @@ static PetscErrorCode AIJTCUBlockTakes(KSP ksp, Mat A, const AIJTCUBlockKSP *s, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* KSPSolve(), where the method has something for one vector */
+static PetscErrorCode KSPSolve_AIJTCU(KSP ksp)
+{
+  AIJTCUBlockKSP *s;
+  PetscBool       done;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockGetKSP(ksp, &s));
+  PetscCall((*s->method->vector)(ksp, s, &done));
+  if (!done) PetscCall((*s->solve)(ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Let KSPSolve() be ours with an operator that is on the device of one process */
+static PetscErrorCode AIJTCUVectorEnter(KSP ksp, AIJTCUBlockKSP *s, Mat A)
+{
+  PetscBool   ours = PETSC_FALSE;
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  if (!s->method->vector) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  if (plan && plan->id.kind == AIJTCU_KIND_SEQ) PetscCall(AIJTCUAtDevice(A, plan, &ours));
+  if (ksp->ops->solve != KSPSolve_AIJTCU) s->solve = ksp->ops->solve;
+  ksp->ops->solve = ours ? KSPSolve_AIJTCU : s->solve;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Let KSPMatSolve() be ours, if we take the operator. Also after PETSc has set another function */
 PetscErrorCode AIJTCUBlockEnter(KSP ksp, AIJTCUBlockKSP *s)
 {
@@ -202,6 +230,7 @@ PetscErrorCode AIJTCUBlockEnter(KSP ksp, AIJTCUBlockKSP *s)
 
   PetscFunctionBegin;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(AIJTCUVectorEnter(ksp, s, A));
   PetscCall(AIJTCUBlockTakes(ksp, A, s, &ours));
   if (ksp->ops->matsolve != KSPMatSolve_AIJTCU) s->matsolve = ksp->ops->matsolve;
   ksp->ops->matsolve = ours ? KSPMatSolve_AIJTCU : s->matsolve;

@@ -10,6 +10,10 @@
 
    Submatrices of an aijtcu, as PCASM and PCBJACOBI have them, may be of the parent type. Their factors are wrapped as
    well.
+
+   cuSPARSE's LU is computed on the host. One of a few rows stays there, as that of the coarse matrix of multigrid, unless
+   cusparse is asked for. For solves on the device cuSPARSE loads kernels, which takes it 20 to 40 ms. Such solves wait
+   for one row after the other.
 */
 #include "typeimpl.h"
 
@@ -41,6 +45,10 @@ static PetscErrorCode MatGetILU_AIJTCU_PETSc(Mat A, MatFactorType ftype, Mat *F)
 
 #if PetscDefined(HAVE_CUDA)
   #define FACTOR_KEY "MatAIJTCUFactor"
+
+enum {
+  FEW = 128 /* rows */
+};
 
 static GetFactorFn         parent_getfactor[MAT_FACTOR_NUM_TYPES];
 static const MatFactorType ftypes[] = {MAT_FACTOR_LU, MAT_FACTOR_CHOLESKY, MAT_FACTOR_ILU, MAT_FACTOR_ICC};
@@ -185,6 +193,17 @@ PetscErrorCode AIJTCUMarkPart(Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#if PetscDefined(HAVE_CUDA)
+/* Where no package is asked for */
+static PetscErrorCode MatGetFactor_AIJTCU_Default(Mat A, MatFactorType ftype, Mat *F)
+{
+  PetscFunctionBegin;
+  if (ftype == MAT_FACTOR_LU && A->rmap->n <= FEW) PetscCall(MatCUSPARSESetUseCPUSolve(A, PETSC_TRUE));
+  PetscCall(MatGetFactor_AIJTCU(A, ftype, F));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
 PetscErrorCode AIJTCURegisterFactors(void)
 {
   GetFactorFn ilu;
@@ -205,7 +224,7 @@ PetscErrorCode AIJTCURegisterFactors(void)
     /* Found when cusparse is asked for */
     PetscCall(MatSolverTypeRegister(MATSOLVERCUSPARSE, MATSEQAIJCUSPARSE, ftypes[i], MatGetFactor_AIJTCU));
     /* Found when no package is asked for */
-    PetscCall(MatSolverTypeRegister(MATSOLVERCUSPARSE, MATSEQAIJTCU, ftypes[i], MatGetFactor_AIJTCU));
+    PetscCall(MatSolverTypeRegister(MATSOLVERCUSPARSE, MATSEQAIJTCU, ftypes[i], MatGetFactor_AIJTCU_Default));
   }
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -145,6 +145,9 @@ PetscErrorCode AIJTCUFactorGet(Mat F, AIJTCUTriangles *f, PetscBool *known)
   AIJTCUFactorFit         fit;
 
   PetscFunctionBegin;
+  /* What is on the device is old where the factor was computed for solves on the host: MatCUSPARSESetUseCPUSolve() */
+  *known = (PetscBool)(F->offloadmask != PETSC_OFFLOAD_CPU);
+  if (!*known) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUFactorAsk(&fit));
   *known = fit.arrays;
   if (!fit.arrays) PetscFunctionReturn(PETSC_SUCCESS);
@@ -159,8 +162,7 @@ PetscErrorCode AIJTCUFactorGet(Mat F, AIJTCUTriangles *f, PetscBool *known)
     f->index_size = sizeof(*data->rowptr);
   }
   if (F->factortype == MAT_FACTOR_CHOLESKY || F->factortype == MAT_FACTOR_ICC) f->kind = data->rowptr32 ? AIJTCU_FACTOR_LLT : AIJTCU_FACTOR_UTDU;
-  /* What is on the device is old where the factor was computed for solves on the host: MatCUSPARSESetUseCPUSolve() */
-  *known = (PetscBool)(F->offloadmask != PETSC_OFFLOAD_CPU && f->rowptr && f->colidx && f->values && (f->kind != AIJTCU_FACTOR_UTDU || f->diagonal));
+  *known = (PetscBool)(f->rowptr && f->colidx && f->values && (f->kind != AIJTCU_FACTOR_UTDU || f->diagonal));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
   #endif

@@ -98,6 +98,18 @@ PETSC_INTERN PetscErrorCode AIJTCUGAMGSquares(PC, PetscBool *);
 /* cgtype.c */
 PETSC_INTERN PetscErrorCode AIJTCUCGIsHermitian(KSP, PetscBool *);
 
+  #if AIJTCU_HAVE_DEVICE_REAL
+/* cgdata.c */
+typedef struct { /* the data of KSPCG */
+  KSPCGType    type;
+  PetscScalar *e, *d; /* of the tridiagonal matrix, [max_it + 1] and [max_it] where eigenvalues are computed */
+  PetscReal   *ee, *dd;
+  PetscReal    radius, obj, obj_min;
+  PetscBool    single_reduction;
+} AIJTCUCGData;
+PETSC_INTERN PetscErrorCode AIJTCUCGGetData(KSP, AIJTCUCGData **);
+  #endif
+
   #if AIJTCU_HAVE_DEVICE
 /* cusparsefactor.c */
 typedef enum {

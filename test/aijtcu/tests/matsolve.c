@@ -6,6 +6,7 @@ static char help[] = "Tests MatMatSolve() and MatMatSolveTranspose() with factor
   -order <type>      : of rows and columns\n\n";
 
 #include <petscaijtcu.h>
+#include "kind.h"
 #include "phase.h"
 
 typedef struct {
@@ -78,9 +79,10 @@ static PetscErrorCode Numeric(const Test *t, MatFactorType factor, Factored *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Create(const Test *t, MatType type, MatFactorType factor, Factored *f)
+static PetscErrorCode Create(const Test *t, MatType type, MatFactorType factor, PetscBool cusparse, Factored *f)
 {
   const PetscInt m = t->n * t->n;
+  PetscBool      device;
 
   PetscFunctionBegin;
   PetscCall(MatCreate(PETSC_COMM_SELF, &f->A));
@@ -88,7 +90,8 @@ static PetscErrorCode Create(const Test *t, MatType type, MatFactorType factor, 
   PetscCall(MatSetType(f->A, type));
   PetscCall(MatSeqAIJSetPreallocation(f->A, 5, NULL));
   PetscCall(SetValues(t, f->A, (PetscBool)(factor == MAT_FACTOR_CHOLESKY || factor == MAT_FACTOR_ICC), 1, 0));
-  PetscCall(MatGetFactor(f->A, NULL, factor, &f->F));
+  PetscCall(IsOnDevice(f->A, &device));
+  PetscCall(MatGetFactor(f->A, device && cusparse ? MATSOLVERCUSPARSE : NULL, factor, &f->F));
   PetscCall(MatGetOrdering(f->A, t->order, &f->rows, &f->columns));
   PetscCall(Symbolic(t, factor, f));
   PetscCall(Numeric(t, factor, f));
@@ -201,8 +204,8 @@ static PetscErrorCode TestFactor(const Test *t, MatFactorType factor)
   Factored        f, host;
 
   PetscFunctionBegin;
-  PetscCall(Create(t, t->type, factor, &f));
-  PetscCall(Create(t, MATSEQAIJ, factor, &host));
+  PetscCall(Create(t, t->type, factor, PETSC_TRUE, &f));
+  PetscCall(Create(t, MATSEQAIJ, factor, PETSC_TRUE, &host));
   for (int i = 0; i < 7; i++) PetscCall(Check(t, &f, &host, PETSC_FALSE, (PetscInt[]){5, 32, 5, 1, 32, 40, 5}[i], MatFactorTypes[factor]));
   for (int i = 0; i < 3; i++) PetscCall(Check(t, &f, &host, PETSC_TRUE, (PetscInt[]){5, 32, 5}[i], "transpose"));
   PetscCall(SetValues(t, f.A, symmetric, 2, 0.1));
@@ -212,6 +215,33 @@ static PetscErrorCode TestFactor(const Test *t, MatFactorType factor)
   for (int i = 0; i < 2; i++) PetscCall(Check(t, &f, &host, PETSC_FALSE, (PetscInt[]){5, 8}[i], "new values"));
   /* Blocks of the host go by vectors, with which PETSc 3.26.1 solves with the transpose of the old factor */
   PetscCall(Check(t, &f, &host, PETSC_TRUE, 5, "transpose with new values"));
+  PetscCall(Destroy(&f));
+  PetscCall(Destroy(&host));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A factor of the package that is taken where none is asked for. One of a few rows solves on the host */
+static PetscErrorCode TestDefault(const Test *t)
+{
+  const PetscInt m = t->n * t->n;
+  Factored       f, host;
+  Mat            B, X;
+
+  PetscFunctionBegin;
+  PetscCall(Create(t, t->type, MAT_FACTOR_LU, PETSC_FALSE, &f));
+  PetscCall(Create(t, MATSEQAIJ, MAT_FACTOR_LU, PETSC_FALSE, &host));
+  PetscCall(MatCreate(PETSC_COMM_SELF, &B));
+  PetscCall(MatSetSizes(B, m, 5, m, 5));
+  PetscCall(MatSetType(B, t->dense));
+  PetscCall(MatSetUp(B));
+  PetscCall(MatSetRandom(B, NULL));
+  PetscCall(MatDuplicate(B, MAT_DO_NOT_COPY_VALUES, &X));
+  PetscCall(MatMatSolve(f.F, B, X));
+  PetscCall(MatConvert(B, MATDENSE, MAT_INPLACE_MATRIX, &B));
+  PetscCall(MatConvert(X, MATDENSE, MAT_INPLACE_MATRIX, &X));
+  PetscCall(CheckColumns(host.F, PETSC_FALSE, B, X, "default"));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&X));
   PetscCall(Destroy(&f));
   PetscCall(Destroy(&host));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -235,6 +265,7 @@ int main(int argc, char **args)
   PetscCall(MatFactorInfoInitialize(&t.info));
   t.info.fill   = 5;
   t.info.levels = levels;
+  PetscCall(TestDefault(&t));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(factors); i++) PetscCall(TestFactor(&t, factors[i]));
   PetscCall(PetscFinalize());
   return 0;

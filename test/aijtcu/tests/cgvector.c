@@ -1,0 +1,174 @@
+static char help[] = "KSPSolve() with cg and a MATAIJTCU does what it does with the parent type. Prints on error only.\n\n";
+
+#include <petscksp.h>
+#include <petscaijtcu.h>
+#include "kind.h"
+
+enum {
+  MOST = 60 /* iterations that are looked at */
+};
+
+/* What a solve tells */
+typedef struct {
+  KSPConvergedReason reason;
+  PetscInt           its, nmonitored, nvalues;
+  PetscReal          history[MOST], monitored[MOST], emax, emin;
+  PetscReal          norm, error; /* of x; of A x - b */
+} Solve;
+
+static PetscErrorCode Monitor(KSP ksp, PetscInt n, PetscReal norm, PetscCtx ctx)
+{
+  Solve *s = (Solve *)ctx;
+
+  PetscFunctionBegin;
+  (void)ksp;
+  if (n < MOST) s->monitored[n] = norm;
+  s->nmonitored++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A grid in two dimensions. Diagonal entries are smaller by shift; one is a number of its own */
+static PetscErrorCode Make(MatType type, PetscInt n, PetscReal shift, PetscReal one, Mat *A)
+{
+  const PetscInt m = n * n;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, m, m, 5, NULL, A));
+  for (PetscInt row = 0; row < m; row++) {
+    const PetscInt columns[] = {row - n, row % n ? row - 1 : -1, row, row % n < n - 1 ? row + 1 : -1, row + n < m ? row + n : -1};
+
+    for (int k = 0; k < 5; k++) {
+      if (columns[k] < 0) continue;
+      PetscCall(MatSetValue(*A, row, columns[k], k != 2 ? -1 - 0.1 * ((row + columns[k]) % 7) : row == m / 2 && one ? one : 6 - shift, INSERT_VALUES));
+    }
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatConvert(*A, type, MAT_INPLACE_MATRIX, A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Run(Mat A, PetscBool zero, PetscBool eigenvalues, Solve *s)
+{
+  KSP      ksp;
+  Vec      b, x;
+  PetscInt n;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(s, sizeof(*s)));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecGetSize(b, &n));
+  for (PetscInt i = 0; i < n && !zero; i++) PetscCall(VecSetValue(b, i, 1 + 0.5 * (i % 11), INSERT_VALUES));
+  PetscCall(VecAssemblyBegin(b));
+  PetscCall(VecAssemblyEnd(b));
+  for (PetscInt i = 0; i < n; i++) PetscCall(VecSetValue(x, i, 0.01 * (i % 5), INSERT_VALUES)); /* the guess, if it counts */
+  PetscCall(VecAssemblyBegin(x));
+  PetscCall(VecAssemblyEnd(x));
+  PetscCall(KSPCreate(PETSC_COMM_SELF, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPCG));
+  PetscCall(KSPSetComputeSingularValues(ksp, eigenvalues));
+  PetscCall(KSPSetResidualHistory(ksp, s->history, MOST, PETSC_TRUE));
+  PetscCall(KSPMonitorSet(ksp, Monitor, s, NULL));
+  PetscCall(KSPSetFromOptions(ksp));
+  for (int twice = 0; twice < 2; twice++) { /* the second is from what the first has left, if a guess counts */
+    s->nmonitored = 0;
+    PetscCall(KSPSolve(ksp, b, x));
+  }
+  PetscCall(KSPGetConvergedReason(ksp, &s->reason));
+  PetscCall(KSPGetIterationNumber(ksp, &s->its));
+  PetscCall(KSPGetResidualHistory(ksp, NULL, &s->nvalues));
+  /* a breakdown leaves a coefficient unset, and so does a right-hand side of zeros whose norm is not tested */
+  if (eigenvalues && !zero && s->its && (s->reason > 0 || s->reason == KSP_DIVERGED_ITS) && s->reason != KSP_CONVERGED_NEG_CURVE) PetscCall(KSPComputeExtremeSingularValues(ksp, &s->emax, &s->emin));
+  PetscCall(VecNorm(x, NORM_2, &s->norm));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscBool Differ(PetscReal a, PetscReal b)
+{
+  const PetscBool number[2] = {(PetscBool)!PetscIsInfOrNanReal(a), (PetscBool)!PetscIsInfOrNanReal(b)};
+
+  if (!number[0] || !number[1]) return (PetscBool)(number[0] != number[1]);
+  return (PetscBool)(PetscAbsReal(a - b) > PetscSqrtReal(PETSC_MACHINE_EPSILON) * PetscMax(PetscAbsReal(a), PetscAbsReal(b)));
+}
+
+static PetscErrorCode Compare(const Solve *with, const Solve *without, const char what[])
+{
+  PetscFunctionBegin;
+  if (with->reason != without->reason || with->its != without->its) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s after %" PetscInt_FMT ", not %s after %" PetscInt_FMT "\n", what, KSPConvergedReasons[with->reason], with->its, KSPConvergedReasons[without->reason], without->its));
+  if (with->nmonitored != without->nmonitored || with->nvalues != without->nvalues) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %" PetscInt_FMT " norms, not %" PetscInt_FMT "\n", what, with->nvalues, without->nvalues));
+  for (PetscInt i = 0; i < PetscMin(with->nvalues, MOST); i++) {
+    if (Differ(with->history[i], without->history[i]) || Differ(with->monitored[i], without->monitored[i])) {
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: norm %" PetscInt_FMT " is %g, not %g\n", what, i, (double)with->history[i], (double)without->history[i]));
+      break;
+    }
+  }
+  if (Differ(with->norm, without->norm)) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: the solution has norm %g, not %g\n", what, (double)with->norm, (double)without->norm));
+  if (Differ(with->emax, without->emax) || Differ(with->emin, without->emin)) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: singular values %g, %g, not %g, %g\n", what, (double)with->emin, (double)with->emax, (double)without->emin, (double)without->emax));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const struct {
+    const char *what;
+    PetscReal   shift, one;
+    PetscBool   zero;
+  } problem[] = {
+    {"definite",             0,    0,  PETSC_FALSE},
+    {"zero right-hand side", 0,    0,  PETSC_TRUE },
+    {"indefinite",           3,    0,  PETSC_FALSE},
+    {"negative",             20,   0,  PETSC_FALSE},
+    {"one entry negative",   0,    -4, PETSC_FALSE},
+  };
+  PetscInt n = 23;
+
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscDLLibraryRegister_petscaijtcu());
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(problem); k++) {
+    for (int eigenvalues = 0; eigenvalues < 2; eigenvalues++) {
+      Solve     s[2];
+      PetscBool device;
+      Mat       A;
+
+      PetscCall(Make(MATAIJTCU, n, problem[k].shift, problem[k].one, &A));
+      PetscCall(IsOnDevice(A, &device));
+      PetscCall(Run(A, problem[k].zero, (PetscBool)eigenvalues, &s[0]));
+      PetscCall(MatDestroy(&A));
+      PetscCall(Make(device ? MATSEQAIJCUSPARSE : MATSEQAIJ, n, problem[k].shift, problem[k].one, &A));
+      PetscCall(Run(A, problem[k].zero, (PetscBool)eigenvalues, &s[1]));
+      PetscCall(MatDestroy(&A));
+      PetscCall(Compare(&s[0], &s[1], problem[k].what));
+    }
+  }
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  testset:
+    output_file: output/empty.out
+    args: -use_gpu_aware_mpi 0 -ksp_max_it 40
+
+    test:
+      suffix: norms
+      args: -pc_type {{none jacobi}} -ksp_norm_type {{preconditioned unpreconditioned natural none}} -ksp_initial_guess_nonzero {{0 1}}
+
+    test:
+      suffix: ends
+      args: -pc_type jacobi -ksp_max_it {{1 2}} -ksp_norm_type {{preconditioned unpreconditioned}} -ksp_rtol {{1e-5 0.9}}
+
+    test: # PETSc's way
+      suffix: settings
+      args: -pc_type jacobi -ksp_cg_single_reduction {{0 1}} -ksp_check_norm_iteration {{-1 3}} -ksp_converged_neg_curve {{0 1}}
+
+    test:
+      suffix: multigrid
+      args: -pc_type gamg -mg_levels_pc_type jacobi -n 41 -ksp_norm_type {{preconditioned natural}}
+
+TEST*/
