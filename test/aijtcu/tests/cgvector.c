@@ -157,7 +157,11 @@ int main(int argc, char **argv)
 
     test:
       suffix: norms
-      args: -pc_type {{none jacobi}} -ksp_norm_type {{preconditioned unpreconditioned natural none}} -ksp_initial_guess_nonzero {{0 1}}
+      args: -pc_type {{none jacobi}} -ksp_norm_type {{preconditioned unpreconditioned natural}} -ksp_initial_guess_nonzero {{0 1}}
+
+    test: # from a solution nothing would be left but rounding
+      suffix: none
+      args: -pc_type {{none jacobi}} -ksp_norm_type none
 
     test:
       suffix: ends
