@@ -177,8 +177,9 @@ template <int MB, int THREADS> static __global__ void __launch_bounds__(HRPB_THR
   __shared__ uint32_t                     lengths[HRPB_THREADS];
   __shared__ int32_t                      across[HRPB_THREADS]; /* from one row of A's block to the next, or column */
   const int32_t                           group = threadIdx.x / THREADS, thread = threadIdx.x % THREADS, mb = MB ? MB : a.mb, cb = a.cb, size = a.rb * cb;
-  const uint32_t                          over   = ((1u << SHIFT) + (uint32_t)cb - 1) / (uint32_t)cb;           /* 1 / cb */
-  const uint64_t                          part   = (((uint64_t)1 << 32) + (uint64_t)size - 1) / (uint64_t)size; /* 1 / size */
+  /* 1 / cb, 1 / size */
+  const uint32_t                          over   = ((1u << SHIFT) + (uint32_t)cb - 1) / (uint32_t)cb;
+  const uint64_t                          part   = (((uint64_t)1 << 32) + (uint64_t)size - 1) / (uint64_t)size;
   HrpbScalar *const                       sums   = (HrpbScalar *)(shared + (size_t)group * a.bytes);
   int32_t *const                          keys   = (int32_t *)(sums + (a.bits ? (size_t)size * SparseMost(a.bits) : 0));
   uint16_t *const                         places = (uint16_t *)(keys + ((size_t)1 << a.bits));

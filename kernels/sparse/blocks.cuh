@@ -9,7 +9,7 @@
 struct SparseFactor {
   const HrpbInt    *rowptr, *colidx; /* of its nodes */
   const HrpbScalar *values;          /* of the matrix */
-  /* Where it is the transpose of the matrix: its block k is block map[k] of the matrix, whose rows begin at from. Or NULL */
+  /* Of a transpose, or NULL: its block k is block map[k] of the matrix, whose rows begin at from */
   const HrpbInt *map, *from;
 };
 

@@ -174,7 +174,8 @@ static HrpbError FillNodes(SparsePlan *plan, const SparseMatrix operand[], HrpbS
 {
   const SparseBlocks *b       = plan->blocks;
   const SparseMatrix  between = OfProduct(&plan->inner, NULL), transpose = OfTranspose(&plan->transpose, NULL);
-  const int           t = Transposed(plan->op), of = plan->op == SPARSE_ABC ? 1 : 0; /* the inner product begins with operand `of` */
+  /* the inner product begins with operand `of` */
+  const int           t = Transposed(plan->op), of = plan->op == SPARSE_ABC ? 1 : 0;
   SparseFactor        first = FactorOf(&b[0].nodes, operand[0].values), second = FactorOf(&b[1].nodes, operand[1].values);
   int32_t             rb, mb, cb;
 

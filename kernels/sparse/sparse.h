@@ -20,7 +20,7 @@ typedef struct {
   int64_t           nrows, ncols, nnz;
   const HrpbInt    *rowptr, *colidx; /* rowptr begins with 0; columns ascend in rows */
   const HrpbScalar *values;          /* not read where only the pattern counts */
-  int32_t           brows, bcols;    /* its blocks have so many rows and columns, if they are whole; 0 or 1: not known */
+  int32_t           brows, bcols;    /* rows and columns of its blocks, if they are whole; 0 or 1: not known */
 } SparseMatrix;
 
 enum {

@@ -116,7 +116,7 @@ struct _AIJTCUBlockMethod {
   PetscErrorCode (*lacks)(KSP, AIJTCUBlockKSP *, const char **); /* why the block form cannot do what is set; or NULL */
   AIJTCUBlockNeeds (*needs)(KSP);
   PetscErrorCode (*solve)(KSP, AIJTCUBlockKSP *, Mat, Mat);
-  PetscErrorCode (*vector)(KSP, AIJTCUBlockKSP *, PetscBool *); /* KSPSolve() on a device of one process, if it can; or NULL */
+  PetscErrorCode (*vector)(KSP, AIJTCUBlockKSP *, PetscBool *); /* KSPSolve() on a device, if it can; or NULL */
   PetscErrorCode (*reset)(AIJTCUBlockKSP *); /* gives back what the data keep; or NULL */
   PetscBool matsolve;                        /* what the block form lacks is left to PETSc's matsolve */
 };

@@ -11,8 +11,8 @@
    Submatrices of an aijtcu, as PCASM and PCBJACOBI have them, may be of the parent type. Their factors are wrapped as
    well.
 
-   cuSPARSE's LU is computed on the host. One of a few rows stays there, as that of the coarse matrix of multigrid, unless
-   cusparse is asked for. For solves on the device cuSPARSE loads kernels, which takes it 20 to 40 ms. Such solves wait
+   cuSPARSE's LU is computed on the host. One of a few rows stays there, as that of the coarse matrix of multigrid,
+   unless cusparse is asked for. For solves on the device cuSPARSE loads kernels, which takes it 20 to 40 ms. Such solves wait
    for one row after the other.
 */
 #include "typeimpl.h"

@@ -180,7 +180,7 @@ static Matrix InBlocks(const Matrix &B, int32_t rows, int32_t cols)
   return A;
 }
 
-/* Products of matrices of whole blocks: b and c unknowns at nodes, two matrices and a prolongator. Then one lacks an entry */
+/* Products of matrices of whole blocks: b and c unknowns at nodes, matrices, a prolongator. Then one lacks an entry */
 static void TestBlocks(const Matrix &A, const Matrix &P, int32_t b, int32_t c)
 {
   const Matrix a = InBlocks(A, b, b), p = InBlocks(P, b, c);
