@@ -12,8 +12,8 @@
    well.
 
    cuSPARSE's LU is computed on the host. One of a few rows stays there, as that of the coarse matrix of multigrid,
-   unless cusparse is asked for. For solves on the device cuSPARSE loads kernels, which takes it 20 to 40 ms. Such solves wait
-   for one row after the other.
+   unless cusparse is asked for. For solves on the device cuSPARSE loads kernels, which takes it 20 to 40 ms. Such
+   solves wait for one row after the other.
 */
 #include "typeimpl.h"
 
