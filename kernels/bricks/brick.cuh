@@ -74,9 +74,10 @@ template <typename Scalar> __device__ __forceinline__ int64_t MatrixColumn(const
 /*
    An entry of C as MATAIJ computes it: a row of a panel times column b of B, whose rows are step scalars apart. A
    tensor core multiplies the empty slots of a brick, too, and zero times Inf or NaN is NaN. So what does not come out
-   finite is computed again by this function, which touches entries only
+   finite is computed again by this function, which touches entries only. The registers of what a kernel calls count for
+   the kernel: so plain values have a function without the arithmetic of pairs
 */
-template <int BM, typename Scalar> __device__ __noinline__ Scalar ExactEntry(const Format<Scalar> &f, int32_t panel, int32_t row, const Scalar *b, int64_t step)
+template <int BM, bool PAIRS, typename Scalar> __device__ __noinline__ Scalar ExactEntry(const Format<Scalar> &f, int32_t panel, int32_t row, const Scalar *b, int64_t step)
 {
   const uint32_t strip = row / BM, half = row % BM / 8, shift = row % 8 * HRPB_BRICK_COLS;
   Scalar         sum = 0;
@@ -88,9 +89,12 @@ template <int BM, typename Scalar> __device__ __noinline__ Scalar ExactEntry(con
 
     for (uint32_t i = p.strip_start[strip]; i < p.strip_start[strip + 1]; i++) {
       const PackedBrick brick   = p.brick[i];
+      const uint32_t    pattern = brick.Pattern(half);
+      uint32_t          v       = brick.Value(half) + __popc(pattern & ((1u << shift) - 1));
 
       for (uint32_t slot = 0; slot < HRPB_BRICK_COLS; slot++) {
-        if (brick.Pattern(half) >> (shift + slot) & 1) sum += brick.Entry(half, shift + slot, f.pairs, values) * b[MatrixColumn(f, windows, brick.Column(slot)) * step];
+        if (!(pattern >> (shift + slot) & 1)) continue;
+        sum += (PAIRS ? brick.Entry(half, shift + slot, true, values) : values[v++]) * b[MatrixColumn(f, windows, brick.Column(slot)) * step];
       }
     }
     if (sum != sum) break; /* it stays NaN */

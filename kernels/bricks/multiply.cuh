@@ -195,6 +195,11 @@ template <int BM, bool NEIGHBOURS, bool ROWS, int NT, typename Scalar> __device_
     SumPlace<BM, NEIGHBOURS>(strip, lane, bit % (BM / 2), &panel_row, &col);
     row = MatrixRow(f, panel, panel_row);
     col += n0 + 16 * (bit / (BM / 2));
-    if (row >= 0 && col < d.N) d.C[row * (ROWS ? d.crow : 1) + col * d.ldc] = ExactEntry<BM>(f, panel, panel_row, d.B + col * d.ldb, ROWS ? d.brow : 1);
+    if (row >= 0 && col < d.N) {
+      const Scalar *const b    = d.B + col * d.ldb;
+      const int64_t       step = ROWS ? d.brow : 1;
+
+      d.C[row * (ROWS ? d.crow : 1) + col * d.ldc] = f.pairs ? ExactEntry<BM, true>(f, panel, panel_row, b, step) : ExactEntry<BM, false>(f, panel, panel_row, b, step);
+    }
   }
 }
