@@ -171,6 +171,15 @@ static PetscErrorCode MatGetFactor_AIJTCU(Mat A, MatFactorType ftype, Mat *F)
   if ((plan || part) && *F) PetscCall(AIJTCUFactorWrap(*F, NULL, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* Where no package is asked for */
+static PetscErrorCode MatGetFactor_AIJTCU_Default(Mat A, MatFactorType ftype, Mat *F)
+{
+  PetscFunctionBegin;
+  if (ftype == MAT_FACTOR_LU && A->rmap->n <= FEW) PetscCall(MatCUSPARSESetUseCPUSolve(A, PETSC_TRUE));
+  PetscCall(MatGetFactor_AIJTCU(A, ftype, F));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 #endif
 
 /* B was taken out of an aijtcu */
@@ -192,17 +201,6 @@ PetscErrorCode AIJTCUMarkPart(Mat B)
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-#if PetscDefined(HAVE_CUDA)
-/* Where no package is asked for */
-static PetscErrorCode MatGetFactor_AIJTCU_Default(Mat A, MatFactorType ftype, Mat *F)
-{
-  PetscFunctionBegin;
-  if (ftype == MAT_FACTOR_LU && A->rmap->n <= FEW) PetscCall(MatCUSPARSESetUseCPUSolve(A, PETSC_TRUE));
-  PetscCall(MatGetFactor_AIJTCU(A, ftype, F));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-#endif
 
 PetscErrorCode AIJTCURegisterFactors(void)
 {
