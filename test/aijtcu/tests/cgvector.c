@@ -16,7 +16,7 @@ typedef struct {
   PetscReal          norm, error; /* of x; of A x - b */
 } Solve;
 
-static PetscErrorCode Monitor(KSP ksp, PetscInt n, PetscReal norm, PetscCtx ctx)
+static PetscErrorCode Monitor(KSP ksp, PetscInt n, PetscReal norm, void *ctx)
 {
   Solve *s = (Solve *)ctx;
 
