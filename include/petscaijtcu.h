@@ -439,8 +439,9 @@ typedef PetscErrorCode (*MatSampledFn)(const MatSampledRows *rows, void *ctx);
 .  needed_rows      - the staged rows that an entry needs
 .  most_staged_rows - staged rows of the panel with most
 .  levels           - levels of the search for a reordering; zero where there was none
-.  direct_columns   - most columns of the dense matrix for which the CSR path goes column by column; zero on the host,
-                      as are the next two
+.  turns            - entries, if each row that is not cut had as many as the longest such row of its eight; zero on
+                      the host, as are the next three
+.  direct_columns   - most columns of the dense matrix for which the CSR path goes column by column
 .  panel_rows       - rows of a panel of the CSR path, where it has rows of the dense matrix in shared memory; zero
                       where it does not
 -  rows_entries     - most entries of a group of rows, where the CSR path takes rows as they come; zero where it does
@@ -455,7 +456,7 @@ typedef struct {
   const char   *kernel, *model;
   PetscReal     seconds;
   PetscBool     reordered;
-  PetscInt64    strip_cols8, strip_cols16, staged_rows, needed_rows, most_staged_rows;
+  PetscInt64    strip_cols8, strip_cols16, staged_rows, needed_rows, most_staged_rows, turns;
   PetscInt      levels, direct_columns, panel_rows, rows_entries;
 } MatAIJTCUFacts;
 

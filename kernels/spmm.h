@@ -122,6 +122,8 @@ typedef struct {
      their parameters. It is made again when they are
   */
   uint32_t max_pattern, max_values;
+
+  int64_t turns; /* of the CsrSchedule; zero where that is not known */
 } SpmmFacts;
 
 /* What a matrix that can be multiplied says of itself: all but the survey */

@@ -69,6 +69,7 @@ void SpmmFactsOfCsr(const CsrSchedule *csr, SpmmFacts *f)
 {
   f->nnz            = csr->nnz;
   f->longest        = csr->longest;
+  f->turns          = csr->turns;
   f->direct_columns = csr->direct_columns;
   f->panel_rows     = csr->panel_rows;
   f->staged_rows    = csr->staged_rows;

@@ -2,7 +2,7 @@
 
 static const char columns[] = "matrix,rows,cols,nonzeros,alpha,alpha8,class,N,operation,variant,type,path,median_s,least_s,repeat,cycle_s,speedup,cycle_speedup,first_N,first_s,setup_s,refresh_s,break_even,csr_bytes,hrpb_bytes,bricks,fill,beta,"
                               "limit_bytes,executed_flops,limit_s,limit_fraction,gflops,error,copy_gbytes_per_s,tensor_tflops,launch_s,"
-                              "kernel,model,model_s,reordered,longest,strip_cols16,staged_rows,needed_rows,most_staged_rows,csr_panel_rows,order_levels,cc,multiprocessors,memory_gbytes_per_s,precision,commit,petsc,cuda,machine";
+                              "kernel,model,model_s,reordered,longest,csr_turns,strip_cols8,strip_cols16,staged_rows,needed_rows,most_staged_rows,csr_panel_rows,order_levels,cc,multiprocessors,memory_gbytes_per_s,precision,commit,petsc,cuda,machine";
 
 /* Number of products after which s has cost less than the parent, both set up for a new pattern */
 static PetscErrorCode BreakEven(const Subject *s, const Subject *parent, char text[], size_t len)
@@ -31,7 +31,7 @@ static PetscInt LongestRow(const GenerateCSR *csr)
 static PetscErrorCode AppendFacts(FILE *fp, const Machine *machine, const GenerateCSR *csr, const MatAIJTCUFacts *facts)
 {
   PetscFunctionBegin;
-  PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%s,%s,%.4e,%d,%" PetscInt_FMT ",%" PetscInt64_FMT ",%" PetscInt64_FMT ",%" PetscInt64_FMT ",%" PetscInt64_FMT ",", facts->kernel ? facts->kernel : "", facts->model ? facts->model : "", (double)facts->seconds, (int)facts->reordered, LongestRow(csr), facts->strip_cols16, facts->staged_rows, facts->needed_rows, facts->most_staged_rows));
+  PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%s,%s,%.4e,%d,%" PetscInt_FMT ",%" PetscInt64_FMT ",%" PetscInt64_FMT ",%" PetscInt64_FMT ",%" PetscInt64_FMT ",%" PetscInt64_FMT ",%" PetscInt64_FMT ",", facts->kernel ? facts->kernel : "", facts->model ? facts->model : "", (double)facts->seconds, (int)facts->reordered, LongestRow(csr), facts->turns, facts->strip_cols8, facts->strip_cols16, facts->staged_rows, facts->needed_rows, facts->most_staged_rows));
   PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%.1f,", facts->panel_rows, facts->levels, machine->cc, machine->multiprocessors, (double)(machine->memory * 1e-9)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -47,15 +47,36 @@ static double FarShare(const SpmmFacts *facts, int64_t N, bool waits, const Spmm
 
 /*
    How many times as long as with all multiprocessors busy it takes. Thread blocks have a panel, which is shorter where
-   panels are few, or a part of it, and some columns of B
+   panels are few, or a part of it, and a tile of columns of B
 */
-static double Idle(const SpmmFacts *facts, int64_t N, const SpmmDevice *device)
+static double Idle(const SpmmFacts *facts, int64_t tiles, const SpmmDevice *device)
 {
   const HrpbParams format = SpmmHasFewPanels(facts->nrows, device) ? HrpbShortParams() : HrpbStagedParams();
   const double     panels = (double)facts->nrows / format.panel_rows, parts = (double)facts->survey.staged_rows / (LEAST_PART * format.block_cols);
-  const double     pieces = (panels > parts ? panels : parts) * (double)((N + WIDE_COLS - 1) / WIDE_COLS);
+  const double     pieces = (panels > parts ? panels : parts) * (double)tiles;
 
   return pieces < device->nsm ? device->nsm / (pieces < 1 ? 1 : pieces) : 1;
+}
+
+static int64_t Tiles(int64_t N, int64_t most)
+{
+  return N > most ? (N + most - 1) / most : 1;
+}
+
+/*
+   The blocks of the longest item of work, of a panel that stages longest rows of B, where all stage staged. A panel is
+   cut into parts of LEAST_PART blocks at least, and hardly into less than what a multiprocessor has to do
+*/
+static double InTurn(double longest, double staged, int64_t nrows, const SpmmDevice *device)
+{
+  const bool       few    = SpmmHasFewPanels(nrows, device);
+  const HrpbParams format = few ? HrpbShortParams() : HrpbStagedParams();
+  const double     least  = LEAST_PART * format.block_cols, share = staged / device->nsm;
+  double           most   = share > least ? share : least;
+
+  if (most > HRPB_PART_COLS) most = HRPB_PART_COLS;
+  if (few) longest *= device->model->short_in_turn;
+  return (longest < most ? longest : most) / format.block_cols;
 }
 
 /*
@@ -63,24 +84,29 @@ static double Idle(const SpmmFacts *facts, int64_t N, const SpmmDevice *device)
    staged   rows of B, or of its copy, that blocks have in shared memory
    brought  entries that come for a column
    far      the share of these that no panel nearby has brought
+   tiles    of columns, which thread blocks multiply side by side
    The format is taken to be that of HrpbStagedParams(), whatever the parameters are. Bricks are taken to have nine
-   tenths of the fill that alpha allows, as in four families of matrices. Panels that are cut cost something once, and
-   something for each part
+   tenths of the fill that alpha allows, as in four families of matrices. They are decoded again for each half of
+   WIDE_COLS: short panels have no wider tiles. A panel goes through its blocks one after the other, with WIDE_COLS
+   columns at most. More columns are work of other thread blocks, and wait for multiprocessors. Panels that are cut cost
+   something once, and something for each part
 */
-static double Seconds(const SpmmFacts *facts, const SpmmBrickTimes *t, double staged, double brought, double far, int64_t N, const SpmmDevice *device)
+static double Seconds(const SpmmFacts *facts, const SpmmBrickTimes *t, double staged, double brought, double far, int64_t N, int64_t tiles, const SpmmDevice *device)
 {
   const HrpbParams   format  = HrpbStagedParams();
   const HrpbSurvey  *s       = &facts->survey;
   const double       columns = (double)(N < LEAST_TILE ? LEAST_TILE : N);
   const double       bricks  = (double)s->strip_cols16 / (0.9 * (int)HRPB_BRICK_COLS);
   const double       longest = s->staged_rows ? (double)s->most_staged_rows * staged / (double)s->staged_rows : 0;
-  const double       few     = longest * (SpmmHasFewPanels(facts->nrows, device) ? device->model->short_in_turn : 1);
-  const double       in_turn = (few < HRPB_PART_COLS ? few : HRPB_PART_COLS) / format.block_cols;
-  const double       blocks  = (t->block + t->block_column * columns) * in_turn;
+  const double       in_turn = InTurn(longest, staged, facts->nrows, device);
+  const double       alone   = in_turn * (columns < WIDE_COLS ? columns : WIDE_COLS), shared = staged / format.block_cols / device->nsm * columns;
+  const double       wait    = alone > shared ? alone : shared;
+  const double       blocks  = t->block * in_turn + t->block_column * (wait < in_turn * columns ? wait : in_turn * columns);
   const double       cut     = longest > HRPB_PART_COLS ? t->cut + t->part * longest / HRPB_PART_COLS : 0;
-  const double       work    = (t->brick + t->brick_column * columns) * bricks + (t->staged + t->far * far) * brought * columns;
+  const double       decoded = t->brick * (double)Tiles(N, WIDE_COLS / 2);
+  const double       work    = (decoded + t->brick_column * columns) * bricks + (t->staged + t->far * far) * brought * columns;
   const double       dense   = t->dense * (double)N * ((double)facts->nrows + (double)facts->ncols);
-  const double       all     = t->launch + blocks + cut + work * Idle(facts, N, device) + dense;
+  const double       all     = t->launch + blocks + cut + work * Idle(facts, tiles, device) + dense;
 
   return 1e-12 * (all > t->least ? all : t->least);
 }
@@ -96,22 +122,18 @@ double BricksStagedSeconds(const SpmmFacts *facts, const HrpbParams *params, Hrp
 
   (void)params;
   return Seconds(facts, &device->model->bricks[precision], staged, staged / window * SectorsOf(facts, window) * (HRPB_SECTOR / (int)sizeof(HrpbScalar)),
-    FarShare(facts, N, true, device), N, device);
+    FarShare(facts, N, true, device), N, Tiles(N, WIDE_COLS), device);
 }
 
-/*
-   The same for the rows that are needed, and a copy of B. Each tile of columns goes through A anew. Tiles are equally
-   wide. Where panels are few, tiles are multiplied side by side
-*/
+/* The same for the rows that are needed, and a copy of B. Each tile of columns goes through A anew. Tiles are equally wide */
 double BricksRowsSeconds(const SpmmFacts *facts, const HrpbParams *params, HrpbPrecision precision, int64_t N, const SpmmDevice *device)
 {
   const SpmmBrickTimes *t      = &device->model->rows[precision];
   const double          launch = 1e-12 * t->launch, needed = (double)facts->survey.needed_rows;
-  const int64_t         most   = SpmmHasFewPanels(facts->nrows, device) ? N : ROWS_TILE_BYTES / (int64_t)sizeof(HrpbScalar), tiles = N > most ? (N + most - 1) / most : 1;
-  const int64_t         columns = (N + tiles - 1) / tiles;
+  const int64_t         tiles  = Tiles(N, ROWS_TILE_BYTES / (int64_t)sizeof(HrpbScalar)), columns = (N + tiles - 1) / tiles;
 
   (void)params;
-  return launch + (Seconds(facts, t, needed, needed, FarShare(facts, columns, false, device), columns, device) - launch) * (double)tiles;
+  return launch + (Seconds(facts, t, needed, needed, FarShare(facts, columns, false, device), columns, tiles, device) - launch) * (double)tiles;
 }
 
 /* To build bricks, and to find out which ones: beyond what the CSR path takes to begin */

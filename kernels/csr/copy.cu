@@ -325,14 +325,16 @@ static double CopiedColumns(const SpmmFacts *facts, int64_t N, const SpmmDevice 
 }
 
 enum {
-  KEPT_ROWS = 4000 /* rows of B that a multiprocessor keeps while it multiplies 128 rows of A */
+  KEPT_BYTES = 120000 /* of rows of B that a multiprocessor keeps while it multiplies 128 rows of A: half of its L1 */
 };
 
 /*
-   Each entry is multiplied: more than 64 bytes of columns count in whole units of 64 bytes. A row of B that the rows of
-   A before have not brought comes from L2, or from memory, as far as L2 does not hold a tile of the copy. So do those
-   that these have brought, and that are lost again because so many rows of B are needed. The rows of A are multiplied
-   side by side, each entry after entry, and the longest of them comes last
+   Each entry is multiplied, and a lane whose row has fewer entries than another of its warp goes along with that: more
+   than 64 bytes of columns count in whole units of 64 bytes. A row of B that the rows of A before have not brought
+   comes from L2, or from memory, as far as L2 does not hold a tile of the copy. So do those that these have brought,
+   and that are lost again because so many rows of B are needed. What eight rows share is not lost: they are in a warp
+   or two, which read it together. The rows of A are multiplied side by side, each entry after entry, and the longest of
+   them comes last
 */
 static double Seconds(const SpmmFacts *facts, const HrpbParams *, HrpbPrecision, int64_t N, const SpmmDevice *device)
 {
@@ -343,10 +345,12 @@ static double Seconds(const SpmmFacts *facts, const HrpbParams *, HrpbPrecision,
   const double        columns = N > unit ? (double)((N + unit - 1) / unit * unit) : copied;
   const double        tile    = (double)CSR_TILE_BYTES * (double)std::max(facts->ncols, (int64_t)1);
   const double        missed  = std::max(0.0, 1 - device->model->cache / tile);
+  const double        bytes   = (double)std::min((int64_t)CSR_TILE_BYTES, std::max((int64_t)16, N * (int64_t)sizeof(HrpbScalar)));
   const double        needed  = (double)s->needed_rows / std::max(1.0, (double)facts->nrows / HrpbStagedParams().panel_rows);
-  const double        lost    = std::max(0.0, 1 - (int)KEPT_ROWS / std::max(needed, 1.0)) * (double)(facts->nnz - s->needed_rows);
+  const double        lost    = std::max(0.0, 1 - (int)KEPT_BYTES / std::max(needed * bytes, 1.0)) * (double)std::max((int64_t)0, s->strip_cols8 - s->needed_rows);
   const double        brought = (double)s->needed_rows * (double)std::max(N, (int64_t)t->fewest_scattered);
-  const double        entries = (t->entry + t->entry_column * columns) * (double)facts->nnz + (t->scattered + t->spread * missed) * brought + t->scattered * lost * (double)N;
+  const double        turns   = (double)std::max(facts->nnz, facts->turns);
+  const double        entries = t->entry * (double)facts->nnz + t->entry_column * columns * turns + (t->scattered + t->spread * missed) * brought + t->scattered * lost * (double)N;
   const double        turn    = t->turn * (double)std::min(facts->longest, (int64_t)CsrPartEntries(std::max(facts->nrows, (int64_t)1), facts->nnz));
   const double        dense   = t->dense * copied * ((double)facts->nrows + (double)facts->ncols);
 

@@ -99,6 +99,7 @@ struct Needs {
   unsigned long long longest_whole;   /* longest row that is not longer than a section */
   unsigned long long sectors;         /* csr-rows: sectors of a column of B that its warps read, entry by entry */
   unsigned long long turns;           /* csr-rows: turns of all lanes: for each, entries of its warp's longest row */
+  unsigned long long eights;          /* csr-copy: the same for eight rows, of those that are not cut */
   int32_t            rows_entries;    /* csr-rows: the most entries of a thread block */
   int32_t            section_entries; /* entries of the largest section */
   int32_t            columns;         /* different columns of each sample, summed up */
@@ -198,6 +199,15 @@ static __device__ Counts SumBefore(const Counts &own, Counts *warps, Counts *tot
   return before;
 }
 
+/* Turns that the rows of eight lanes take together, in each of these lanes its share. All lanes of the warp call it */
+static __device__ uint64_t TurnsOfEight(int64_t length, int32_t part_entries)
+{
+  int32_t longest = length <= part_entries ? (int32_t)length : 0;
+
+  for (int distance = 1; distance < 8; distance *= 2) longest = max(longest, __shfl_xor_sync(HRPB_ALL_LANES, longest, distance));
+  return (uint64_t)longest + (length > part_entries ? (uint64_t)length : 0);
+}
+
 /* What csr-rows would do with the rows of a thread block of its own. All threads call it */
 static __device__ void MeasureRows(const HrpbInt *rowptr, const HrpbInt *colidx, int32_t nrows, int64_t first, Needs *needs)
 {
@@ -238,6 +248,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) CountRows(const HrpbInt *
   const int64_t     n = Share(nrows, gridDim.x), begin = blockIdx.x * n, end = begin + n < nrows ? begin + n : nrows;
   Counts            own = {}, total = {};
   int32_t           section = 0;
+  uint64_t          eights  = 0;
 
   for (int64_t first = begin; first < end; first += CSR_ROWS) {
     const int64_t row = first + threadIdx.x;
@@ -246,10 +257,13 @@ static __global__ void __launch_bounds__(HRPB_THREADS) CountRows(const HrpbInt *
       own     = own + CountsOf(rowptr, rules, row);
       section = max(section, (int32_t)SectionEndingWith(rowptr, rules.limits, nrows, row));
     }
+    eights += TurnsOfEight(row < end ? Length(rowptr, row) : 0, rules.part_entries);
     if (short_rows) MeasureRows(rowptr, colidx, nrows, first, needs);
   }
   section = __reduce_max_sync(HRPB_ALL_LANES, section);
+  eights  = HrpbSumOfLanes(eights);
   if (threadIdx.x % HRPB_LANES == 0 && section) atomicMax(&needs->section_entries, section);
+  if (threadIdx.x % HRPB_LANES == 0) atomicAdd(&needs->eights, (unsigned long long)eights);
   (void)SumBefore(own, warps, &total);
   if (threadIdx.x == 0) {
     share[blockIdx.x] = total;
@@ -425,6 +439,7 @@ static HrpbError Choose(const Needs *needs, CsrSchedule *s)
   s->part_entries    = CsrPartEntries(s->nrows, s->nnz);
   s->direct_columns  = DirectColumns(s);
   s->longest         = (int64_t)needs->longest;
+  s->turns           = (int64_t)needs->eights;
   s->nfilled         = needs->total.nfilled;
   s->nlong           = needs->total.nlong;
   s->nparts          = needs->total.nparts;

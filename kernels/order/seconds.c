@@ -7,7 +7,8 @@
 
 enum {
   BEST_STAGED = 4,  /* rows of B for a row of A, in the best order of any mesh */
-  LONG_ROWS   = 128 /* entries of a row, on average, beyond which they are not sorted in registers */
+  LONG_ROWS   = 128, /* entries of a row, on average, beyond which they are not sorted in registers */
+  START       = 1350 /* microseconds of launches and waits, whatever the matrix */
 };
 
 double SpmmSecondsToReorder(const SpmmFacts *facts, int32_t levels, const SpmmDevice *device)
@@ -15,7 +16,7 @@ double SpmmSecondsToReorder(const SpmmFacts *facts, int32_t levels, const SpmmDe
   const SpmmOrderTimes *t   = &device->model->order;
   const double          nnz = (double)facts->nnz;
 
-  return 1e-12 * (nnz * (nnz > LONG_ROWS * (double)facts->nrows ? t->long_entry : t->entry) + t->one_row * (double)facts->longest + t->level * levels);
+  return 1e-6 * (int)START + 1e-12 * (nnz * (nnz > LONG_ROWS * (double)facts->nrows ? t->long_entry : t->entry) + t->one_row * (double)facts->longest + t->level * levels);
 }
 
 double SpmmSecondsReordered(const SpmmFacts *reordered, HrpbPrecision precision, int64_t N, const SpmmDevice *device)

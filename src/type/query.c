@@ -240,6 +240,7 @@ PetscErrorCode MatAIJTCUGetFacts(Mat A, PetscInt N, MatAIJTCUFacts *facts)
     .needed_rows      = survey->needed_rows,
     .most_staged_rows = survey->most_staged_rows,
     .levels           = (PetscInt)known.order_found,
+    .turns            = known.matrix.turns,
     .direct_columns   = known.matrix.direct_columns,
     .panel_rows       = known.matrix.panels_sampled ? 0 : known.matrix.panel_rows,
     .rows_entries     = known.matrix.rows_entries,

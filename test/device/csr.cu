@@ -164,6 +164,25 @@ static void TestWork(const Matrix *A, const DeviceCsr *d)
   Report(grows, "more columns need less memory", A->name);
 }
 
+/* Entries, if each row that is not cut had as many as the longest such row of its eight */
+static void TestTurns(const Matrix *A, const DeviceCsr *d)
+{
+  int64_t turns = 0;
+
+  for (int64_t first = 0; first < A->nrows; first += 8) {
+    int64_t longest = 0;
+
+    for (int64_t i = first; i < std::min(first + 8, A->nrows); i++) {
+      const int64_t length = A->rowptr[i + 1] - A->rowptr[i];
+
+      if (length <= d->schedule.part_entries) longest = std::max(longest, length);
+      else turns += length;
+    }
+    turns += 8 * longest;
+  }
+  Report(d->schedule.turns == turns, "wrong number of turns", A->name);
+}
+
 /* Where most rows have no entries, those that have some and are not cut are listed in their order */
 static void TestFilled(const Matrix *A, const DeviceCsr *d)
 {
@@ -229,6 +248,7 @@ static void TestMatrix(const Matrix &A, const std::vector<int64_t> &widths, bool
   }
   TestWork(&A, &d);
   TestFilled(&A, &d);
+  TestTurns(&A, &d);
   CsrDestroy(&d);
 }
 
