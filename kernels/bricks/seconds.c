@@ -69,13 +69,11 @@ static int64_t Tiles(int64_t N, int64_t most)
 */
 static double InTurn(double longest, double staged, int64_t nrows, const SpmmDevice *device)
 {
-  const bool       few    = SpmmHasFewPanels(nrows, device);
-  const HrpbParams format = few ? HrpbShortParams() : HrpbStagedParams();
+  const HrpbParams format = SpmmHasFewPanels(nrows, device) ? HrpbShortParams() : HrpbStagedParams();
   const double     least  = LEAST_PART * format.block_cols, share = staged / device->nsm;
   double           most   = share > least ? share : least;
 
   if (most > HRPB_PART_COLS) most = HRPB_PART_COLS;
-  if (few) longest *= device->model->short_in_turn;
   return (longest < most ? longest : most) / format.block_cols;
 }
 

@@ -106,7 +106,6 @@ static const SpmmModel h100 = {
     }
   },
 #if defined(HRPB_USE_SINGLE)
-  .short_in_turn       = 1, /* of the base model */
   .narrow_windows_save = false, /* of the base model */
   .slice_columns       = 128, /* of the base model */
   .build = {
@@ -148,7 +147,6 @@ static const SpmmModel h100 = {
     .entry         = 6 /* of the base model */
   }
 #else
-  .short_in_turn       = 1, /* of the base model */
   .narrow_windows_save = true, /* of the base model */
   .slice_columns       = 64, /* of the base model */
   .build = {

@@ -107,7 +107,6 @@ static const SpmmModel h200 = {
     }
   },
 #if defined(HRPB_USE_SINGLE)
-  .short_in_turn       = 1, /* of the base model */
   .narrow_windows_save = false, /* of the base model */
   .slice_columns       = 128, /* of the base model */
   .build = {
@@ -149,7 +148,6 @@ static const SpmmModel h200 = {
     .entry         = 6 /* of the base model */
   }
 #else
-  .short_in_turn       = 1, /* of the base model */
   .narrow_windows_save = true, /* of the base model */
   .slice_columns       = 128, /* of the base model */
   .build = {

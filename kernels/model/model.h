@@ -93,8 +93,6 @@ typedef struct {
   SpmmOrderTimes order;
   SpmmSampledTimes sampled;
 
-  /* Not a time: where panels are short, how many times as many blocks the panel with most of them has in turn */
-  double short_in_turn;
   /* Not a time: columns of B that bricks multiply at a time where B takes several times L2: SliceColumns() */
   int32_t slice_columns;
   /* Whether the rows of B that narrow windows leave out show in the time of all matrices */
