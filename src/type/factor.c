@@ -149,21 +149,17 @@ static PetscErrorCode AIJTCUFactorWrap(Mat F, IS r, IS c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-  #define PART_KEY "MatAIJTCUPart"
-
-typedef struct {
-  PetscBool is;
-} AIJTCUPart;
+  #define PART_KEY "MatAIJTCUPart_C" /* composed with what was taken out of an aijtcu */
 
 static PetscErrorCode MatGetFactor_AIJTCU(Mat A, MatFactorType ftype, Mat *F)
 {
   AIJTCUPlan *plan;
-  AIJTCUPart *part;
   GetFactorFn getfactor = parent_getfactor[ftype];
+  PetscErrorCode (*part)(Mat);
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  PetscCall(PetscObjectContainerQuery((PetscObject)A, PART_KEY, &part));
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, PART_KEY, &part));
   /* The default of a host matrix is PETSc's own solver */
   if (plan && !plan->id.device) PetscCall(MatSolverTypeGet(MATSOLVERPETSC, MATSEQAIJ, ftype, NULL, NULL, &getfactor));
   if (plan) AIJTCUCallParentBare(A, (*getfactor)(A, ftype, F));
@@ -187,7 +183,6 @@ PetscErrorCode AIJTCUMarkPart(Mat B)
 {
 #if PetscDefined(HAVE_CUDA)
   AIJTCUPlan *plan;
-  AIJTCUPart *part;
   PetscBool   device;
 #endif
 
@@ -195,7 +190,7 @@ PetscErrorCode AIJTCUMarkPart(Mat B)
 #if PetscDefined(HAVE_CUDA)
   PetscCall(AIJTCUGetPlan(B, &plan));
   PetscCall(PetscObjectTypeCompare((PetscObject)B, MATSEQAIJCUSPARSE, &device));
-  if (!plan && device) PetscCall(AIJTCUComposedData((PetscObject)B, PART_KEY, sizeof(*part), (void **)&part));
+  if (!plan && device) PetscCall(PetscObjectComposeFunction((PetscObject)B, PART_KEY, AIJTCUMarkPart));
 #else
   (void)B;
 #endif
