@@ -438,10 +438,11 @@ typedef PetscErrorCode (*MatSampledFn)(const MatSampledRows *rows, void *ctx);
                       next two
 .  needed_rows      - the staged rows that an entry needs
 .  most_staged_rows - staged rows of the panel with most
-.  levels           - levels of the search for a reordering; zero where there was none
 .  turns            - entries, if each row that is not cut had as many as the longest such row of its eight; zero on
-                      the host, as are the next three
-.  direct_columns   - most columns of the dense matrix for which the CSR path goes column by column
+                      the host
+.  levels           - levels of the search for a reordering; zero where there was none
+.  direct_columns   - most columns of the dense matrix for which the CSR path goes column by column; zero on the host,
+                      as are the next two
 .  panel_rows       - rows of a panel of the CSR path, where it has rows of the dense matrix in shared memory; zero
                       where it does not
 -  rows_entries     - most entries of a group of rows, where the CSR path takes rows as they come; zero where it does
