@@ -3,15 +3,13 @@
    node.
 
    A graph may be a pattern of the device that hangs on a matrix without entries (hungpattern.c). Where it is the square
-   of another such graph, PCGAMG lets nodes of the independent set take their neighbours in the other one afterwards, on
-   the host. That is done here: PCGAMG finds no neighbours there.
+   of another graph, nodes of the independent set take their neighbours in the other one afterwards, as PCGAMG lets them.
 
    PETSc's creators of the two are wrapped. A kernel finds the independent set of the walk. Aggregates of distance k are
    found as PETSc does it: those of a graph, then those of the graph of these, k times. What cannot be made here PETSc
    makes, on the host.
 */
 #include "coarsen.h"
-#include <petscmatcoarsen.h>
 
 #if AIJTCU_HAVE_BLOCK && AIJTCU_HAVE_DEVICE_REAL
   #include <petscdevice_cuda.h>
@@ -204,10 +202,10 @@ static PetscErrorCode AIJTCULists(PetscInt n, const PetscInt list[], const Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is coarsened, and the graph whose nodes are taken afterwards, or NULL */
+/* What is coarsened, and if that is a square, the graph whose nodes are taken afterwards */
 typedef struct {
-  SparseMatrix        G;
-  const SparseMatrix *beneath;
+  SparseMatrix G, beneath;
+  PetscBool    square;
 } AIJTCUCoarsened;
 
 static PetscErrorCode AIJTCUCoarsenOnStream(const AIJTCUCoarsened *c, PetscInt k, const PetscInt order[], PetscInt aggregate[],
@@ -217,7 +215,7 @@ static PetscErrorCode AIJTCUCoarsenOnStream(const AIJTCUCoarsened *c, PetscInt k
 
   PetscFunctionBegin;
   PetscCall(AIJTCUAggregatesOnStream(&c->G, k, order, aggregate, work, &naggregates, stream, err));
-  if (!*err && c->beneath) AIJTCUCallDevice(*err, SparseTakers(c->beneath, (const int32_t *)work, stream, (int32_t *)taker));
+  if (!*err && c->square) AIJTCUCallDevice(*err, SparseTakers(&c->beneath, (const int32_t *)work, stream, (int32_t *)taker));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -225,7 +223,7 @@ static PetscErrorCode AIJTCUCoarsenWith(MatCoarsen coarsen, AIJTCUWalk walk, con
   PetscInt work[], HrpbError *err)
 {
   const PetscInt n         = (PetscInt)c->G.nrows;
-  PetscInt      *aggregate = work + (WORK - 1) * (n + 1), *taker = c->beneath ? work + n + 1 : NULL, k = 1;
+  PetscInt      *aggregate = work + (WORK - 1) * (n + 1), *taker = c->square ? work + n + 1 : NULL, k = 1;
   cudaStream_t   stream = NULL;
   Mat            none;
 
@@ -262,20 +260,21 @@ PetscErrorCode AIJTCUCoarsenGraph(Mat mat, SparseMatrix *G, HrpbError *err)
 
 static PetscErrorCode AIJTCUCoarsenApply(MatCoarsen coarsen, AIJTCUWalk walk)
 {
-  AIJTCUCoarsened c     = {.beneath = NULL};
+  AIJTCUCoarsened c     = {.square = PETSC_FALSE};
   const PetscInt *order = NULL;
   PetscInt       *work;
-  Mat             beneath;
+  Mat             of;
   PetscBool       usable;
   HrpbError       err = HRPB_ERR_UNSUPPORTED;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUHungPattern(coarsen->graph, NULL, &beneath));
-  if (beneath) PetscCall(AIJTCUHungPattern(beneath, &c.beneath, NULL));
+  PetscCall(AIJTCUHungPattern(coarsen->graph, NULL, &of));
+  c.square = (PetscBool)(of && coarsen->graph->structure_only);
   PetscCall(AIJTCUCoarsens(coarsen->graph, &usable));
   if (usable) {
     err = HRPB_SUCCESS;
     PetscCall(AIJTCUCoarsenGraph(coarsen->graph, &c.G, &err));
+    if (!err && c.square) PetscCall(AIJTCUCoarsenGraph(of, &c.beneath, &err));
   }
   if (!err) {
     PetscCall(PetscMalloc1(WORK * (c.G.nrows + 1), &work));
@@ -287,7 +286,6 @@ static PetscErrorCode AIJTCUCoarsenApply(MatCoarsen coarsen, AIJTCUWalk walk)
   if (!err) PetscFunctionReturn(PETSC_SUCCESS);
   if (usable) PetscCall(PetscInfo(coarsen, "aijtcu: a graph is coarsened on the host: %s\n", HrpbErrorString(err)));
   PetscCall(AIJTCUHungToHost(coarsen->graph));
-  if (c.beneath) PetscCall(AIJTCUHungToHost(beneath));
   PetscCall((*apply[walk])(coarsen));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -306,17 +304,23 @@ static PetscErrorCode MatCoarsenApply_MISK_AIJTCU(MatCoarsen coarsen)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static int created; /* coarseners by the creators here */
+static MatCoarsen latest; /* that a creator here was called for */
 
-int AIJTCUCoarsenersCreated(void)
+/* The coarsener of ours that was made last, since they were forgotten; or NULL */
+MatCoarsen AIJTCUCoarsenerLatest(void)
 {
-  return created;
+  return latest;
+}
+
+void AIJTCUCoarsenerForget(void)
+{
+  latest = NULL;
 }
 
 static PetscErrorCode MatCoarsenCreate_MIS_AIJTCU(MatCoarsen coarsen)
 {
   PetscFunctionBegin;
-  created++;
+  latest = coarsen;
   PetscCall((*create[MIS])(coarsen));
   apply[MIS]          = coarsen->ops->apply;
   coarsen->ops->apply = MatCoarsenApply_MIS_AIJTCU;
@@ -326,7 +330,7 @@ static PetscErrorCode MatCoarsenCreate_MIS_AIJTCU(MatCoarsen coarsen)
 static PetscErrorCode MatCoarsenCreate_MISK_AIJTCU(MatCoarsen coarsen)
 {
   PetscFunctionBegin;
-  created++;
+  latest = coarsen;
   PetscCall((*create[MISK])(coarsen));
   apply[MISK]         = coarsen->ops->apply;
   coarsen->ops->apply = MatCoarsenApply_MISK_AIJTCU;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "sparseimpl.h"
+#include <petscmatcoarsen.h>
 
 #if AIJTCU_HAVE_BLOCK && AIJTCU_HAVE_DEVICE_REAL
 static inline SparseMatrix AIJTCUPatternOf(const SparseGraph *g)
@@ -20,7 +21,8 @@ PETSC_INTERN PetscErrorCode AIJTCUHungToHost(Mat);
 PETSC_INTERN PetscErrorCode AIJTCUCoarsens(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUCoarsenGraph(Mat, SparseMatrix *, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCUCoarsenerIsOurs(const char[], PetscBool *);
-PETSC_INTERN int            AIJTCUCoarsenersCreated(void);
+PETSC_INTERN MatCoarsen     AIJTCUCoarsenerLatest(void);
+PETSC_INTERN void           AIJTCUCoarsenerForget(void);
 
 /* prolongator.c */
 struct _PCGAMGOps;

@@ -5,15 +5,19 @@
    whether anybody but a coarsener of ours (coarsen.c) will look at the graph. If not, the pattern of the graph hangs on
    an empty matrix (hungpattern.c).
 
-   PETSc makes a structure-only product of two SEQAIJ on the host, whatever type they are of (upstream/gamggraph.c).
-   It looks at the name of the type. So the graph has another name from where PCGAMG begins to coarsen up to the set-up
-   of that product. Nobody sees it: in between PCGAMG counts rows and makes an order of them. Nobody needs the square
-   but MATCOARSENMIS, so it hangs on an empty matrix, too.
+   Then PCGAMG makes an order of the nodes, squares the graph if so set, and coarsens it. Where a coarsener of ours does
+   the last, all of this is done here, as PCGAMGCoarsen_AGG() does it, with the same result. PETSc would make the square
+   on the host, whatever type the graph is of, and wait for memory at each node while it makes the order
+   (upstream/gamggraph.c). Nobody needs the square but the coarsener, so it hangs on an empty matrix, too.
 */
 #include "coarsen.h"
 #include "../upstream/upstream.h"
 
 #if AIJTCU_HAVE_BLOCK && AIJTCU_HAVE_DEVICE_REAL
+  #include <petscbt.h>
+  #if PetscDefined(HAVE_XMMINTRIN_H)
+    #include <xmmintrin.h> /* of PETSC_Prefetch() */
+  #endif
   #include <petscdevice_cuda.h>
   #include <petsc/private/pcgamgimpl.h>
 
@@ -21,45 +25,33 @@
 static PetscErrorCode (*AIJTCUCreate)(PC, Mat, Mat *);
 static PetscErrorCode (*AIJTCUCoarsen)(PC, Mat *, PetscCoarsenData **);
 
-/* While PCGAMG makes a graph that it coarsens only: coarseners of ours that there were before. Otherwise -1 */
-static int created_before = -1;
+/* Whether PCGAMG makes a graph that it coarsens only */
+static PetscBool coarsens_only;
 
 /* Whether nobody will look at the graph that is made now, but a coarsener of ours */
 PetscBool AIJTCUGraphIsCoarsenedOnly(void)
 {
-  return (PetscBool)(created_before >= 0 && AIJTCUCoarsenersCreated() > created_before);
+  return (PetscBool)(coarsens_only && AIJTCUCoarsenerLatest());
 }
 
 /* What PCGAMG makes its coarsener for, and then the graph. Options may be there to look at it */
 static PetscErrorCode PCGAMGCreateGraph_AIJTCU(PC pc, Mat A, Mat *graph)
 {
   const PC_GAMG *gamg = (const PC_GAMG *)((const PC_MG *)pc->data)->innerctx;
-  PetscBool      seen, viewed;
+  PetscBool      seen, viewed, typed;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsHasName(NULL, NULL, "-mat_graph_view", &seen));
   PetscCall(PetscOptionsHasName(NULL, NULL, "-mat_view", &viewed));
-  if (!seen && !viewed && gamg->threshold[gamg->current_level] < 0 && !gamg->asm_hem_aggs) created_before = AIJTCUCoarsenersCreated();
-  ierr           = (*AIJTCUCreate)(pc, A, graph);
-  created_before = -1;
+  /* PCGAMG asks for the type again, by another name, once levels are not aggressive */
+  PetscCall(PetscOptionsHasName(NULL, ((PetscObject)pc)->prefix, "-mat_coarsen_type", &typed));
+  coarsens_only = (PetscBool)(!seen && !viewed && !typed && gamg->threshold[gamg->current_level] < 0 && !gamg->asm_hem_aggs);
+  AIJTCUCoarsenerForget();
+  ierr          = (*AIJTCUCreate)(pc, A, graph);
+  coarsens_only = PETSC_FALSE;
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A graph whose name is hidden, or NULL, and what is put back */
-static struct {
-  Mat   graph;
-  char *type;
-  PetscErrorCode (*setfromoptions)(Mat);
-} hidden;
-
-static void AIJTCUSquareShow(void)
-{
-  if (!hidden.graph) return;
-  ((PetscObject)hidden.graph)->type_name   = hidden.type;
-  hidden.graph->ops->productsetfromoptions = hidden.setfromoptions;
-  hidden.graph                             = NULL;
 }
 
 /* The square of a symmetric pattern, which is also its transpose times itself */
@@ -83,65 +75,169 @@ static PetscErrorCode AIJTCUSquareMake(Mat G, SparseGraph *square, HrpbError *er
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatProductSymbolic_AIJTCU_Square(Mat C)
+/* The square of a graph, or NULL. It hangs on an empty matrix */
+static PetscErrorCode AIJTCUSquareHang(Mat G, Mat *square, HrpbError *err)
 {
-  const Mat    G = C->product->A;
-  SparseGraph  square;
+  SparseGraph  own;
   SparseMatrix pattern;
-  HrpbError    err = HRPB_SUCCESS;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUSquareMake(G, &square, &err));
-  if (err) {
-    PetscCall(PetscInfo(C, "aijtcu: the square of a graph is made on the host: %s\n", HrpbErrorString(err)));
-    PetscCall(AIJTCUHungToHost(G));
-    PetscCall(MatProductSetFromOptions(C));
-    PetscUseTypeMethod(C, productsymbolic);
-    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUSquareMake(G, &own, err));
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  pattern = AIJTCUPatternOf(&own);
+  PetscCall(MatCreate(PetscObjectComm((PetscObject)G), square));
+  PetscCall(MatSetOption(*square, MAT_STRUCTURE_ONLY, PETSC_TRUE));
+  PetscCall(AIJTCUHangPattern(*square, G, &pattern, own));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+enum {
+  AHEAD = 256 /* places that are drawn before they are needed */
+};
+
+/* PCGAMG's order: each place in turn is exchanged with a random one, unless that was. Its memory is there by then */
+static PetscErrorCode AIJTCUShuffle(PetscInt n, PetscInt order[])
+{
+  PetscInt    place[AHEAD];
+  PetscBT     exchanged;
+  PetscRandom random;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < n; i++) order[i] = i;
+  PetscCall(PetscBTCreate(n, &exchanged));
+  PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &random));
+  for (PetscInt first = 0; first < n; first += AHEAD) {
+    const PetscInt m = PetscMin((PetscInt)AHEAD, n - first);
+
+    for (PetscInt k = 0; k < m; k++) {
+      PetscReal x;
+
+      PetscCall(PetscRandomGetValueReal(random, &x));
+      place[k] = (PetscInt)(x * n) % n;
+      PETSC_Prefetch(order + place[k], 1, PETSC_PREFETCH_HINT_T0);
+    }
+    for (PetscInt k = 0; k < m; k++) {
+      const PetscInt i = order[first + k];
+
+      if (place[k] == first + k || PetscBTLookupSet(exchanged, place[k])) continue;
+      order[first + k] = order[place[k]];
+      order[place[k]]  = i;
+    }
   }
-  pattern = AIJTCUPatternOf(&square);
-  PetscCall(AIJTCUHangPattern(C, G, &pattern, square));
+  PetscCall(PetscRandomDestroy(&random));
+  PetscCall(PetscBTDestroy(&exchanged));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Set up the square. Where it is not ours it is PETSc's, which sees the graph's name now */
-static PetscErrorCode MatProductSetFromOptions_AIJTCU_Square(Mat C)
+/* Have nodes with few neighbours come first */
+static PetscErrorCode AIJTCUOrderByDegrees(Mat G, PetscInt order[])
 {
+  const PetscInt n = G->rmap->n;
+  PetscInt      *degree;
+
   PetscFunctionBegin;
-  AIJTCUSquareShow();
-  if (C->structure_only) C->ops->productsymbolic = MatProductSymbolic_AIJTCU_Square;
-  else PetscCall(MatProductSetFromOptions(C));
+  PetscCall(PetscMalloc1(n, &degree));
+  for (PetscInt i = 0; i < n; i++) {
+    PetscInt ncolumns;
+
+    PetscCall(MatGetRow(G, order[i], &ncolumns, NULL, NULL));
+    degree[i] = ncolumns;
+    PetscCall(MatRestoreRow(G, order[i], &ncolumns, NULL, NULL));
+  }
+  PetscCall(PetscSortIntWithArray(n, degree, order));
+  PetscCall(PetscFree(degree));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUSquareHide(PC pc, Mat graph)
+/* The coarsener of the level, as PCGAMG sets it */
+static PetscErrorCode AIJTCUSetCoarsener(PC pc, const AIJTCUAggregation *a, PetscBool aggressive, MatCoarsen coarsener)
 {
-  static char name[] = "aijtcugraph";
-  PetscBool   squares, usable, ours;
+  PetscFunctionBegin;
+  if (aggressive && a->use_aggressive_square_graph) PetscCall(MatCoarsenSetType(coarsener, MATCOARSENMIS));
+  else if (aggressive) PetscCall(MatCoarsenMISKSetDistance(coarsener, a->aggressive_mis_k));
+  else if (a->use_aggressive_square_graph && a->aggressive_coarsening_levels > 0) {
+    PetscCall(PetscObjectSetOptionsPrefix((PetscObject)coarsener, ((PetscObject)pc)->prefix));
+    PetscCall(MatCoarsenSetFromOptions(coarsener));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The aggregates of a graph, or of its square, which takes its place. None: it could not be done on the device */
+static PetscErrorCode AIJTCUAggregate(MatCoarsen coarsener, const PetscInt order[], Mat square, Mat *graph, PetscCoarsenData **lists)
+{
+  const SparseMatrix *hung;
+  IS                  perm;
 
   PetscFunctionBegin;
-  if (hidden.graph) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJTCUCoarsens(graph, &usable));
-  if (usable) PetscCall(AIJTCUCoarsenerIsOurs(MATCOARSENMIS, &ours));
-  if (usable && ours) PetscCall(AIJTCUGAMGSquares(pc, &squares));
-  if (!usable || !ours || !squares) PetscFunctionReturn(PETSC_SUCCESS);
-  hidden.graph                      = graph;
-  hidden.type                       = ((PetscObject)graph)->type_name;
-  hidden.setfromoptions             = graph->ops->productsetfromoptions;
-  ((PetscObject)graph)->type_name   = name;
-  graph->ops->productsetfromoptions = MatProductSetFromOptions_AIJTCU_Square;
+  PetscCall(ISCreateGeneral(PETSC_COMM_SELF, (*graph)->rmap->n, order, PETSC_USE_POINTER, &perm));
+  PetscCall(MatCoarsenSetAdjacency(coarsener, square ? square : *graph));
+  PetscCall(MatCoarsenSetStrictAggs(coarsener, PETSC_TRUE));
+  PetscCall(MatCoarsenSetGreedyOrdering(coarsener, perm));
+  PetscCall(MatCoarsenApply(coarsener));
+  PetscCall(MatCoarsenGetData(coarsener, lists));
+  PetscCall(ISDestroy(&perm));
+  if (!square) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUHungPattern(square, &hung, NULL));
+  if (hung) {
+    PetscCall(MatDestroy(graph));
+    *graph = square;
+    PetscCall(PetscCDSetMat(*lists, square));
+  } else {
+    /* aggregates of the square alone: on the host PCGAMG gives nodes to other aggregates afterwards */
+    PetscCall(PetscCDDestroy(*lists));
+    PetscCall(MatDestroy(&square));
+    *lists = NULL;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Coarsen a graph on the device, if that can be done */
+static PetscErrorCode AIJTCUCoarsenHere(PC pc, const AIJTCUAggregation *a, MatCoarsen coarsener, Mat *graph, PetscCoarsenData **lists)
+{
+  const PC_GAMG  *gamg       = (const PC_GAMG *)((const PC_MG *)pc->data)->innerctx;
+  const PetscBool aggressive = (PetscBool)(gamg->current_level < a->aggressive_coarsening_levels);
+  PetscLogEvent   aggregate;
+  HrpbError       err    = HRPB_SUCCESS;
+  Mat             square = NULL;
+  PetscInt       *order;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventGetId("  GAMG MIS/Agg", &aggregate));
+  PetscCall(PetscMalloc1((*graph)->rmap->n, &order));
+  PetscCall(AIJTCUShuffle((*graph)->rmap->n, order));
+  if (a->use_minimum_degree_ordering) PetscCall(AIJTCUOrderByDegrees(*graph, order));
+  PetscCall(PetscLogEventBegin(aggregate, 0, 0, 0, 0));
+  if (aggressive && a->use_aggressive_square_graph) PetscCall(AIJTCUSquareHang(*graph, &square, &err));
+  if (!err) {
+    PetscCall(AIJTCUSetCoarsener(pc, a, aggressive, coarsener));
+    PetscCall(AIJTCUAggregate(coarsener, order, square, graph, lists));
+  } else PetscCall(PetscInfo(pc, "aijtcu: the square of a graph is made on the host: %s\n", HrpbErrorString(err)));
+  PetscCall(PetscLogEventEnd(aggregate, 0, 0, 0, 0));
+  PetscCall(PetscFree(order));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode PCGAMGCoarsen_AIJTCU(PC pc, Mat *graph, PetscCoarsenData **lists)
 {
-  PetscErrorCode ierr;
+  const AIJTCUAggregation *a         = NULL;
+  const MatCoarsen         coarsener = AIJTCUCoarsenerLatest();
+  PetscLogEvent            coarsen;
+  PetscBool                usable, mis;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUSquareHide(pc, *graph));
-  ierr = (*AIJTCUCoarsen)(pc, graph, lists);
-  AIJTCUSquareShow(); /* after an error, too */
-  PetscCall(ierr);
+  *lists = NULL;
+  PetscCall(AIJTCUCoarsens(*graph, &usable));
+  PetscCall(AIJTCUCoarsenerIsOurs(MATCOARSENMIS, &mis));
+  if (usable && mis && coarsener && !((PC_GAMG *)((PC_MG *)pc->data)->innerctx)->asm_hem_aggs) PetscCall(AIJTCUGAMGAggregation(pc, &a));
+  if (a) {
+    PetscCall(PetscLogEventGetId(" GAMG Coarsen", &coarsen));
+    PetscCall(PetscLogEventBegin(coarsen, 0, 0, 0, 0));
+    PetscCall(AIJTCUCoarsenHere(pc, a, coarsener, graph, lists));
+    PetscCall(PetscLogEventEnd(coarsen, 0, 0, 0, 0));
+  }
+  if (*lists) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUHungToHost(*graph));
+  PetscCall((*AIJTCUCoarsen)(pc, graph, lists));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

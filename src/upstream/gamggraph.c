@@ -1,5 +1,5 @@
 /*
-   PCGAMG squares its graph on the host, also where the graph is on a device
+   PCGAMG squares its graph on the host, also where the graph is on a device, and is slow to make an order of its nodes
 
      MatProductSetFromOptions() takes a structure-only product A B or A^T B of sparse matrices to the product of the
      host, before it asks their types. For a graph of 786k nodes with 79 neighbours each this is 8.6 s of the 9.6 s of a
@@ -12,8 +12,14 @@
 
      What would help: to ask the types first, and to go to the host where they do not make such a product.
 
-   Needed: 3.26. Gone when: MatProductSetFromOptions() calls the function of a type. Ours: gamg.c of src/sparse, which
-   needs to know whether PCGAMG squares the graph next. PCGAMG does not tell. Ours, the test: gamggraph.c.
+     PCGAMGCoarsen_AGG() exchanges each node with a random one, in three arrays, after it has asked for the length of
+     each row. Where there are many nodes it waits for memory most of the time.
+
+     What would help: to draw some of the places ahead, one bit in place of a PetscBool for each, and no degrees where
+     nobody sorts by them.
+
+   Needed: 3.26. Gone when: MatProductSetFromOptions() calls the function of a type, and PCGAMG lets the order be given.
+   Ours: gamg.c of src/sparse, which needs to know what PCGAMG by aggregation is set to. The test: gamggraph.c.
 
    Here is a copy of the struct that says so. What is set through PETSc's functions must be found in it
 */
@@ -21,14 +27,6 @@
 
 #if AIJTCU_HAVE_BLOCK
   #include <petsc/private/pcgamgimpl.h>
-
-typedef struct {
-  PetscInt  nsmooths;
-  PetscInt  aggressive_coarsening_levels;
-  PetscInt  aggressive_mis_k;
-  PetscBool use_aggressive_square_graph;
-  PetscBool use_minimum_degree_ordering;
-} AIJTCUAggregation;
 
 static const AIJTCUAggregation *AIJTCUAggregationOf(PC pc)
 {
@@ -59,7 +57,8 @@ static PetscErrorCode AIJTCUAggregationFits(KSP ksp, PetscBool *fits)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUAggregationGet(PC pc, const AIJTCUAggregation **a)
+/* What PCGAMG by aggregation is set to, or NULL if that is not known */
+PetscErrorCode AIJTCUGAMGAggregation(PC pc, const AIJTCUAggregation **a)
 {
   static AIJTCUKSPTrial trial;
   PetscBool             fits;
@@ -67,18 +66,6 @@ static PetscErrorCode AIJTCUAggregationGet(PC pc, const AIJTCUAggregation **a)
   PetscFunctionBegin;
   PetscCall(AIJTCUKSPFits(AIJTCUAggregationFits, &trial, &fits));
   *a = fits ? AIJTCUAggregationOf(pc) : NULL;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether a PCGAMG by aggregation squares the graph that it is about to coarsen */
-PetscErrorCode AIJTCUGAMGSquares(PC pc, PetscBool *squares)
-{
-  const AIJTCUAggregation *a     = NULL;
-  const PetscInt           level = ((const PC_GAMG *)((const PC_MG *)pc->data)->innerctx)->current_level;
-
-  PetscFunctionBegin;
-  PetscCall(AIJTCUAggregationGet(pc, &a));
-  *squares = (PetscBool)(a && a->use_aggressive_square_graph && level < a->aggressive_coarsening_levels);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

@@ -93,7 +93,14 @@ typedef struct { /* what KSPCHEBYSHEV works with */
 PETSC_INTERN PetscErrorCode AIJTCUChebyshevGet(KSP, AIJTCUChebyshev *, PetscBool *);
 
 /* gamggraph.c */
-PETSC_INTERN PetscErrorCode AIJTCUGAMGSquares(PC, PetscBool *);
+typedef struct { /* what PCGAMGAGG is set to: a copy of the begin of PETSc's struct */
+  PetscInt  nsmooths;
+  PetscInt  aggressive_coarsening_levels;
+  PetscInt  aggressive_mis_k;
+  PetscBool use_aggressive_square_graph;
+  PetscBool use_minimum_degree_ordering;
+} AIJTCUAggregation;
+PETSC_INTERN PetscErrorCode AIJTCUGAMGAggregation(PC, const AIJTCUAggregation **);
 
 /* cgtype.c */
 PETSC_INTERN PetscErrorCode AIJTCUCGIsHermitian(KSP, PetscBool *);
