@@ -56,7 +56,7 @@ typedef struct {
   int32_t nfilled;             /* rows with entries that are not cut */
   void   *filled;              /* these rows, in device memory; NULL unless most rows have no entries */
   int64_t bytes;               /* of device memory that all these arrays have */
-  int64_t turns;               /* entries, if rows that are not cut had as many as the longest of these in their eight */
+  int64_t turns;               /* entries, if rows that are not cut had as many as the longest of their eight */
 } CsrSchedule;
 
 /*

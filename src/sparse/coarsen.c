@@ -3,7 +3,7 @@
    node.
 
    A graph may be a pattern of the device that hangs on a matrix without entries (hungpattern.c). Where it is the square
-   of another graph, nodes of the independent set take their neighbours in the other one afterwards, as PCGAMG lets them.
+   of another graph, nodes of the independent set then take their neighbours in the other one, as PCGAMG lets them.
 
    PETSc's creators of the two are wrapped. A kernel finds the independent set of the walk. Aggregates of distance k are
    found as PETSc does it: those of a graph, then those of the graph of these, k times. What cannot be made here PETSc
