@@ -123,7 +123,7 @@ double BricksStagedSeconds(const SpmmFacts *facts, const HrpbParams *params, Hrp
     FarShare(facts, N, true, device), N, Tiles(N, WIDE_COLS), device);
 }
 
-/* The same for the rows that are needed, and a copy of B. Each tile of columns goes through A anew. All are equally wide */
+/* The same for the rows that are needed, and a copy of B. Each tile of columns goes through A anew. All are as wide */
 double BricksRowsSeconds(const SpmmFacts *facts, const HrpbParams *params, HrpbPrecision precision, int64_t N, const SpmmDevice *device)
 {
   const SpmmBrickTimes *t      = &device->model->rows[precision];
