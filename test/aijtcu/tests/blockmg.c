@@ -4,6 +4,7 @@ static char help[] = "PCMatApply() of PCMG and PCGAMG with a MATAIJTCU against P
 #include <petscksp.h>
 #include <petscaijtcu.h>
 #include "kind.h"
+#include "multigrid.h"
 #include "phase.h"
 
 enum {
@@ -216,37 +217,25 @@ static PetscErrorCode TestSquare(Mat A, MatType type)
   PetscInt n, N, r0, r1;
   Mat      P;
   KSP      ksp, smoother;
-  PC       pc, jacobi;
+  PC       pc;
 
   PetscFunctionBegin;
   PetscCall(MatGetLocalSize(A, &n, NULL));
   PetscCall(MatGetSize(A, &N, NULL));
   PetscCall(MatGetOwnershipRange(A, &r0, &r1));
-  PetscCall(MatCreate(PETSC_COMM_WORLD, &P));
-  PetscCall(MatSetSizes(P, n, n, N, N));
-  PetscCall(MatSetType(P, MATAIJTCU));
-  PetscCall(MatSetUp(P));
+  PetscCall(InterpolationCreate(A, n, N, &P));
   for (PetscInt i = r0; i < r1; i++) {
     PetscCall(MatSetValue(P, i, i, 1, INSERT_VALUES));
     if (i + 1 < N) PetscCall(MatSetValue(P, i, i + 1, 0.5, INSERT_VALUES));
   }
-  PetscCall(MatAssemblyBegin(P, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(P, MAT_FINAL_ASSEMBLY));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, PCMG));
-  PetscCall(PCMGSetLevels(pc, 2, NULL));
-  PetscCall(PCMGSetGalerkin(pc, PC_MG_GALERKIN_BOTH));
-  PetscCall(PCMGSetInterpolation(pc, 1, P));
-  PetscCall(PCMGGetSmoother(pc, 1, &smoother));
-  PetscCall(KSPSetType(smoother, KSPRICHARDSON));
-  PetscCall(KSPGetPC(smoother, &jacobi));
-  PetscCall(PCSetType(jacobi, PCJACOBI));
+  PetscCall(SetTwoLevels(ksp, &P));
+  PetscCall(SetSmoother(ksp, KSPRICHARDSON, &smoother));
   PetscCall(KSPSetUp(ksp));
+  PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(CompareWidths(pc, A, type, "a square interpolation"));
   PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&P));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

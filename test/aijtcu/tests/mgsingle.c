@@ -4,6 +4,7 @@ static char help[] = "Multigrid for one vector in single precision (-mat_aijtcu_
 #include <petscksp.h>
 #include <petscaijtcu.h>
 #include "grid.h"
+#include "multigrid.h"
 
 typedef struct {
   Mat       A;
@@ -140,43 +141,27 @@ static PetscErrorCode Compare(const Solver s[2], PetscBool single, const char wh
 */
 static PetscErrorCode FarApart(PetscInt n)
 {
-  const PetscInt row  = 0;
-  const PetscInt fine = n * n, coarse = (fine + 3) / 4;
+  const PetscInt row = 0;
   Solver         s[2];
 
   PetscFunctionBegin;
   for (int k = 0; k < 2; k++) {
     const GridValues values = {.here = {4.01, 0}, .neighbour = {-1, 0}};
     PetscInt         first, end;
-    PC               pc;
     KSP              smoother;
     Mat              P;
 
     PetscCall(GridCreate(MATAIJTCU, n, 1, &values, &s[k].A));
     PetscCall(MatZeroRowsColumns(s[k].A, 1, &row, 1e25, NULL, NULL));
-    PetscCall(MatCreate(PETSC_COMM_WORLD, &P));
-    PetscCall(MatGetLocalSize(s[k].A, &first, NULL));
-    PetscCall(MatSetSizes(P, first, PETSC_DECIDE, fine, coarse));
-    PetscCall(MatSetType(P, MATAIJTCU));
-    PetscCall(MatSetUp(P));
+    PetscCall(InterpolationCreate(s[k].A, PETSC_DECIDE, (n * n + 3) / 4, &P));
     PetscCall(MatGetOwnershipRange(P, &first, &end));
     for (PetscInt i = PetscMax(first, 1); i < end; i++) PetscCall(MatSetValue(P, i, i / 4, 1, INSERT_VALUES));
-    PetscCall(MatAssemblyBegin(P, MAT_FINAL_ASSEMBLY));
-    PetscCall(MatAssemblyEnd(P, MAT_FINAL_ASSEMBLY));
     PetscCall(MatCreateVecs(s[k].A, &s[k].x, &s[k].b));
     PetscCall(KSPCreate(PETSC_COMM_WORLD, &s[k].ksp));
     PetscCall(KSPSetOperators(s[k].ksp, s[k].A, s[k].A));
-    PetscCall(KSPGetPC(s[k].ksp, &pc));
-    PetscCall(PCSetType(pc, PCMG));
-    PetscCall(PCMGSetLevels(pc, 2, NULL));
-    PetscCall(PCMGSetGalerkin(pc, PC_MG_GALERKIN_BOTH));
-    PetscCall(PCMGSetInterpolation(pc, 1, P));
-    PetscCall(PCMGGetSmoother(pc, 1, &smoother));
-    PetscCall(KSPSetType(smoother, KSPCHEBYSHEV));
+    PetscCall(SetTwoLevels(s[k].ksp, &P));
+    PetscCall(SetSmoother(s[k].ksp, KSPCHEBYSHEV, &smoother));
     PetscCall(KSPChebyshevSetEigenvalues(smoother, 2.2, 0.2));
-    PetscCall(KSPGetPC(smoother, &pc));
-    PetscCall(PCSetType(pc, PCJACOBI));
-    PetscCall(MatDestroy(&P));
     PetscCall(KSPSetUp(s[k].ksp));
     s[k].scale = 1;
   }

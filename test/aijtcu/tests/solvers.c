@@ -1,5 +1,6 @@
 static char help[] = "Solvers of PETSc and SLEPc with a MATAIJTCU, each against a MATAIJ of the same values. Prints on error only.\n\n";
 
+#include "multigrid.h"
 #include "sameproduct.h"
 #include <petscaijtcu.h>
 #include <slepceps.h>
@@ -435,22 +436,12 @@ static PetscErrorCode MakeMultigrid(const Row *row, Mat A, PetscObject *solver, 
 {
   PetscFunctionBegin;
   if (!*solver) {
-    PC       pc;
     Mat      P;
-    MatType  type;
     PetscInt m, r0, r1;
 
     PetscCall(MakeKSP(row, A, solver, ksp));
-    PetscCall(KSPGetPC(*ksp, &pc));
-    PetscCall(PCSetType(pc, PCMG));
-    PetscCall(PCMGSetLevels(pc, 2, NULL));
-    PetscCall(PCMGSetGalerkin(pc, PC_MG_GALERKIN_BOTH));
-    PetscCall(MatGetType(A, &type));
     PetscCall(MatGetLocalSize(A, &m, NULL));
-    PetscCall(MatCreate(PETSC_COMM_WORLD, &P));
-    PetscCall(MatSetSizes(P, m, m / BLOCK, PETSC_DETERMINE, PETSC_DETERMINE));
-    PetscCall(MatSetType(P, type));
-    PetscCall(MatSetUp(P));
+    PetscCall(InterpolationCreate(A, m / BLOCK, PETSC_DETERMINE, &P));
     PetscCall(MatGetOwnershipRange(P, &r0, &r1));
     for (PetscInt i = r0; i < r1; i++) {
       const PetscInt j = i / BLOCK, neighbour = j + i % BLOCK - 1;
@@ -458,10 +449,7 @@ static PetscErrorCode MakeMultigrid(const Row *row, Mat A, PetscObject *solver, 
       PetscCall(MatSetValue(P, i, j, 1, INSERT_VALUES));
       if (neighbour != j && neighbour >= 0 && neighbour < ROWS / BLOCK) PetscCall(MatSetValue(P, i, neighbour, 0.5, INSERT_VALUES));
     }
-    PetscCall(MatAssemblyBegin(P, MAT_FINAL_ASSEMBLY));
-    PetscCall(MatAssemblyEnd(P, MAT_FINAL_ASSEMBLY));
-    PetscCall(PCMGSetInterpolation(pc, 1, P));
-    PetscCall(MatDestroy(&P));
+    PetscCall(SetTwoLevels(*ksp, &P));
     PetscCall(KSPSetFromOptions(*ksp));
   } else PetscCall(MakeKSP(row, A, solver, ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
