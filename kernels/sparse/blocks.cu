@@ -168,18 +168,76 @@ static __device__ __forceinline__ uint32_t Bisect(const HrpbInt *columns, uint32
   return low;
 }
 
+namespace {
+/* Where numbers of a block are: by multiplications with 1 / columns and 1 / size */
+struct Quotients {
+  int32_t  mb, cb, size;
+  uint32_t over;
+  uint64_t part;
+
+  __device__ int32_t RowOf(int32_t number) const { return (int32_t)((uint32_t)number * over >> SHIFT); }
+  __device__ int32_t BlockOf(int32_t i) const { return (int32_t)((uint32_t)i * part >> 32); }
+};
+
+/* A block of A, and the row of B that it meets */
+struct Pair {
+  int64_t values_at;
+  HrpbInt begin;
+  int32_t length, across;
+};
+
+/* A number of the product of two blocks: what it is made of. With any MB it is made, and x has it */
+template <int MB> struct Chunk {
+  HrpbScalar x[MB ? MB : 1], y[MB ? MB : 1];
+  HrpbInt    column;
+  int32_t    number; /* of the block, or -1: the thread has none */
+
+  __device__ __forceinline__ HrpbScalar Sum() const
+  {
+    HrpbScalar sum = MB ? 0 : x[0];
+
+#pragma unroll
+    for (int m = 0; m < MB; m++) sum += x[m] * y[m];
+    return sum;
+  }
+};
+} // namespace
+
+/* Number i of the products of a block with a row of B, or none if there are fewer: then the last one is read, in vain */
+template <int MB>
+static __device__ __forceinline__ void ReadChunk(const FillArgs &a, const Quotients &q, const Pair &p, int32_t i, Chunk<MB> *chunk)
+{
+  const int32_t           last = p.length * q.size - 1, own = min(i, last), l = q.BlockOf(own), rc = own - l * q.size, rr = q.RowOf(rc);
+  const int32_t           next = a.A.map ? p.across : 1;
+  const HrpbScalar *const x    = a.A.values + p.values_at + (a.A.map ? rr : rr * p.across);
+  const HrpbScalar *const y    = a.B.values + ((int64_t)p.begin * q.mb + l) * q.cb + (rc - rr * q.cb);
+
+  chunk->column = a.B.colidx[p.begin + l];
+#pragma unroll
+  for (int32_t m = 0; m < MB; m++) {
+    chunk->x[m] = x[(int64_t)m * next];
+    chunk->y[m] = y[(int64_t)m * p.length * q.cb];
+  }
+  if (!MB) {
+    chunk->x[0] = 0;
+    for (int32_t m = 0; m < q.mb; m++) chunk->x[0] += x[(int64_t)m * next] * y[(int64_t)m * p.length * q.cb];
+  }
+  if (i <= last) chunk->number = rc;
+}
+
 /* MB is mb, or 0 for any */
 template <int MB, int THREADS> static __global__ void __launch_bounds__(HRPB_THREADS) FillBlocks(const __grid_constant__ FillArgs a)
 {
+  constexpr int CHUNKS = MB == 2 || MB == 3 ? 4 : 2; /* there are registers for no more */
+
   extern __shared__ __align__(16) uint8_t shared[];
   __shared__ int64_t                      values_at[HRPB_THREADS]; /* of A's blocks */
   __shared__ HrpbInt                      begins[HRPB_THREADS];    /* of B's rows, in blocks */
   __shared__ uint32_t                     lengths[HRPB_THREADS];
   __shared__ int32_t                      across[HRPB_THREADS]; /* from one row of A's block to the next, or column */
   const int32_t                           group = threadIdx.x / THREADS, thread = threadIdx.x % THREADS, mb = MB ? MB : a.mb, cb = a.cb, size = a.rb * cb;
-  /* 1 / cb, 1 / size */
-  const uint32_t                          over   = ((1u << SHIFT) + (uint32_t)cb - 1) / (uint32_t)cb;
-  const uint64_t                          part   = (((uint64_t)1 << 32) + (uint64_t)size - 1) / (uint64_t)size;
+  const Quotients                         q      = {mb, cb, size, ((1u << SHIFT) + (uint32_t)cb - 1) / (uint32_t)cb,
+                                                    (((uint64_t)1 << 32) + (uint64_t)size - 1) / (uint64_t)size};
   HrpbScalar *const                       sums   = (HrpbScalar *)(shared + (size_t)group * a.bytes);
   int32_t *const                          keys   = (int32_t *)(sums + (a.bits ? (size_t)size * SparseMost(a.bits) : 0));
   uint16_t *const                         places = (uint16_t *)(keys + ((size_t)1 << a.bits));
@@ -222,24 +280,32 @@ template <int MB, int THREADS> static __global__ void __launch_bounds__(HRPB_THR
       }
     }
     SparseSync<THREADS>();
-    for (int32_t e = 0; e < count; e++) {
-      const int32_t           length = (int32_t)lengths[at + e], stride = across[at + e];
-      const int64_t           begin  = begins[at + e];
-      const HrpbScalar *const x = a.A.values + values_at[at + e], *const y = a.B.values + begin * mb * cb;
-
-      for (int32_t i = thread; i < length * size; i += THREADS) {
-        const int32_t    l = (int32_t)((uint32_t)i * part >> 32), rc = i - l * size, rr = (int32_t)((uint32_t)rc * over >> SHIFT), c = rc - rr * cb;
-        const HrpbInt    column = a.B.colidx[begin + l];
-        const HrpbScalar *xs = x + (a.A.map ? rr : rr * stride), *ys = y + l * cb + c;
-        const int32_t    next = a.A.map ? stride : 1;
-        HrpbScalar       sum = 0;
+    /* What a few chunks read is on its way together. A chunk is as many numbers of a row of B as there are threads */
+    for (int32_t e = 0, i = thread; e < count;) {
+      Chunk<MB> chunk[CHUNKS];
+      bool      last[CHUNKS]; /* of the row of B */
 
 #pragma unroll
-        for (int32_t m = 0; m < (MB ? MB : mb); m++) sum += xs[(int64_t)m * next] * ys[(int64_t)m * length * cb];
-        if (a.bits) sums[(int32_t)places[SparseFind(keys, a.bits, (int32_t)column)] * size + rc] += sum;
-        else out[rr * width + (int32_t)Bisect(a.colidx + to, (uint32_t)n, column) * cb + c] += sum;
+      for (int u = 0; u < CHUNKS; u++) {
+        while (e < count && lengths[at + e] == 0) e++;
+        chunk[u].number = -1;
+        last[u]         = false;
+        if (e < count) {
+          ReadChunk<MB>(a, q, {values_at[at + e], begins[at + e], (int32_t)lengths[at + e], across[at + e]}, i, &chunk[u]);
+          i += THREADS;
+          last[u] = i - thread >= (int32_t)lengths[at + e] * q.size;
+          if (last[u]) e++, i = thread;
+        }
       }
-      SparseSync<THREADS>();
+#pragma unroll
+      for (int u = 0; u < CHUNKS; u++) {
+        const HrpbScalar sum = chunk[u].Sum();
+        const int32_t    number = chunk[u].number, rr = q.RowOf(number);
+
+        if (number >= 0 && a.bits) sums[(int32_t)places[SparseFind(keys, a.bits, (int32_t)chunk[u].column)] * q.size + number] += sum;
+        else if (number >= 0) out[rr * width + (int32_t)Bisect(a.colidx + to, (uint32_t)n, chunk[u].column) * cb + number - rr * cb] += sum;
+        if (last[u]) SparseSync<THREADS>();
+      }
     }
   }
   if (!a.bits) return;
