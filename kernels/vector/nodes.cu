@@ -12,13 +12,13 @@
 */
 static __host__ __device__ constexpr int TurnsOf(int rows, bool single)
 {
-  return rows == 3 || rows == VECTOR_NODE || (single && rows == 6) ? 4 : 2;
+  return single && rows == 3 ? 6 : rows == 3 || rows == VECTOR_NODE || (single && (rows == 2 || rows == 6)) ? 4 : 2;
 }
 
 /* Thread blocks on a multiprocessor, which leave each registers for its reads, see csr.cu */
 static __host__ __device__ constexpr int BlocksOf(int rows, bool single)
 {
-  return rows == 2 ? 6 : rows <= 4 ? 4 : rows == 6 || single ? 3 : 2;
+  return rows == 2 ? 6 : single && rows == 3 ? 5 : rows <= 4 ? 4 : rows == 6 || single ? 3 : 2;
 }
 
 /*

@@ -5,7 +5,7 @@
 #include "../common/device.cuh"
 
 enum {
-  MOST_BLOCKS = 1024 /* thread blocks whose warps meet at one number */
+  MOST_BLOCKS = 1024 /* thread blocks that meet at one number */
 };
 
 #if !defined(HRPB_USE_SINGLE)
@@ -69,12 +69,17 @@ static __device__ __forceinline__ Power PowerOf(int e)
 
 static __global__ void __launch_bounds__(HRPB_THREADS) FindLargest(int64_t n, const HrpbScalar *x, VectorLargest *largest)
 {
-  VectorLargest most = 0;
+  __shared__ VectorLargest warp[HRPB_WARPS];
+  VectorLargest            most = 0;
 
   for (int64_t i = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; i < n; i += (int64_t)gridDim.x * HRPB_THREADS)
     most = max(most, BitsOf((double)x[i]));
   most = HrpbMostOfLanes(most);
-  if (threadIdx.x % HRPB_LANES == 0 && most) atomicMax(largest, most);
+  if (threadIdx.x % HRPB_LANES == 0) warp[threadIdx.x / HRPB_LANES] = most;
+  __syncthreads();
+  if (threadIdx.x > 0) return;
+  for (int w = 1; w < HRPB_WARPS; w++) most = max(most, warp[w]);
+  if (most) atomicMax(largest, most);
 }
 
 static __global__ void __launch_bounds__(HRPB_THREADS) ToSingle(int64_t n, const HrpbScalar *x, int exponent, const VectorLargest *largest, float *y)
