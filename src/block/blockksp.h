@@ -113,6 +113,7 @@ struct _AIJTCUBlockMethod {
   PetscErrorCode (**original)(KSP);                              /* PETSc's creator */
   size_t size;                                                   /* of the method's data; they begin as zeros */
   PetscErrorCode (*compose)(KSP, AIJTCUBlockKSP *);              /* after original(): sees what is set; or NULL */
+  PetscErrorCode (*setup)(KSP, AIJTCUBlockKSP *);                /* around PETSc's set-up; or NULL */
   PetscErrorCode (*lacks)(KSP, AIJTCUBlockKSP *, const char **); /* why the block form cannot do what is set; or NULL */
   AIJTCUBlockNeeds (*needs)(KSP);
   PetscErrorCode (*solve)(KSP, AIJTCUBlockKSP *, Mat, Mat);
@@ -183,6 +184,9 @@ typedef struct {
 } AIJTCUCGSettings;
 
   #if AIJTCU_HAVE_DEVICE_REAL
+/* noise.c */
+PETSC_INTERN PetscErrorCode AIJTCUSetUpWithNoise(KSP, PetscErrorCode (*)(KSP), Vec *);
+
 /* cgvector.c */
 typedef struct _n_AIJTCUCGVector *AIJTCUCGVector;
 PETSC_INTERN PetscErrorCode AIJTCUCGVectorSolve(KSP, AIJTCUCGVector *, PetscBool *);

@@ -168,6 +168,27 @@ static PetscErrorCode AIJTCUSolveChebyshev(KSP ksp, AIJTCUBlockKSP *s, Mat B, Ma
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+  #if AIJTCU_HAVE_DEVICE_REAL
+/* A chebyshev's own */
+typedef struct {
+  Vec noise;
+} AIJTCUChebyshevOwn;
+
+static PetscErrorCode AIJTCUSetUpChebyshev(KSP ksp, AIJTCUBlockKSP *s)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUSetUpWithNoise(ksp, s->setup, &((AIJTCUChebyshevOwn *)s->data)->noise));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUResetChebyshev(AIJTCUBlockKSP *s)
+{
+  PetscFunctionBegin;
+  PetscCall(VecDestroy(&((AIJTCUChebyshevOwn *)s->data)->noise));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+  #endif
+
 static PetscErrorCode (*original)(KSP);
 
 static PetscErrorCode KSPCreate_Chebyshev_AIJTCU(KSP ksp)
@@ -181,7 +202,12 @@ const AIJTCUBlockMethod AIJTCUBlockChebyshev = {
   .name     = KSPCHEBYSHEV,
   .create   = KSPCreate_Chebyshev_AIJTCU,
   .original = &original,
-  .lacks    = AIJTCULacksChebyshev,
-  .needs    = AIJTCUNeedsChebyshev,
-  .solve    = AIJTCUSolveChebyshev};
+  #if AIJTCU_HAVE_DEVICE_REAL
+  .size  = sizeof(AIJTCUChebyshevOwn),
+  .setup = AIJTCUSetUpChebyshev,
+  .reset = AIJTCUResetChebyshev,
+  #endif
+  .lacks = AIJTCULacksChebyshev,
+  .needs = AIJTCUNeedsChebyshev,
+  .solve = AIJTCUSolveChebyshev};
 #endif

@@ -245,7 +245,10 @@ static PetscErrorCode KSPSetUp_AIJTCU(KSP ksp)
 
   PetscFunctionBegin;
   PetscCall(AIJTCUBlockGetKSP(ksp, &s));
-  if (s->setup && (ksp->setupstage != KSP_SETUP_NEWMATRIX || s->setupnewmatrix)) PetscCall((*s->setup)(ksp));
+  if (s->setup && (ksp->setupstage != KSP_SETUP_NEWMATRIX || s->setupnewmatrix)) {
+    if (s->method->setup) PetscCall((*s->method->setup)(ksp, s));
+    else PetscCall((*s->setup)(ksp));
+  }
   PetscCall(AIJTCUBlockEnter(ksp, s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -9,12 +9,20 @@
    diagonal were inverted, to vectors with a one in every bs-th row. That is done when a block comes for the first time,
    and kept until the next set-up.
 
+   PETSc's set-up of PCJACOBI looks for zeros in the diagonal on the host, unless the matrix is known to be positive
+   definite. With a matrix on a device it is told not to, and zeros are sought in what it multiplies with, there. Only
+   where there are some it does as it would.
+
    PCVPBJACOBI comes by here for its vectors alone.
 */
 #include "blockvec.h"
 
 #if AIJTCU_HAVE_BLOCK
   #include <petsc/private/pcimpl.h>
+  #if AIJTCU_HAVE_DEVICE_REAL
+    #include <petscdevice_cuda.h>
+    #include <block/smoother.h>
+  #endif
 
   #define JACOBI_KEY "MatAIJTCUJacobi"
 
@@ -200,6 +208,97 @@ static PetscErrorCode AIJTCUJacobiTakeVecs(PC pc, AIJTCUJacobi *j)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+  #if AIJTCU_HAVE_DEVICE_REAL
+/* Whether PETSc's set-up would look for zeros on the host, and need not: a diagonal that is on a device */
+static PetscErrorCode AIJTCUJacobiSeeksZeros(PC pc, const AIJTCUPlan *plan, PetscBool *seeks)
+{
+  PCJacobiType type;
+  PetscBool    set, spd;
+
+  PetscFunctionBegin;
+  *seeks = PETSC_FALSE;
+  if (plan) PetscCall(AIJTCUAtDevice(pc->pmat, plan, seeks));
+  if (!*seeks) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCJacobiGetFixDiagonal(pc, seeks));
+  PetscCall(PCJacobiGetType(pc, &type));
+  PetscCall(MatIsSPDKnown(pc->pmat, &set, &spd));
+  if (type != PC_JACOBI_DIAGONAL || (set && spd)) *seeks = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUJacobiZeroOnStream(PetscInt n, const PetscScalar *d, cudaStream_t stream, PetscBool *zero)
+{
+  bool      has = false;
+  HrpbError err;
+
+  PetscFunctionBegin;
+  AIJTCUCallDevice(err, BlockHasZero(n, d, stream, &has));
+  *zero = (PetscBool)(err || has);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether what the preconditioner multiplies with has zeros, or may have */
+static PetscErrorCode AIJTCUJacobiHasZeros(PC pc, AIJTCUJacobi *j, PetscBool *zero)
+{
+  cudaStream_t       stream = NULL;
+  const PetscScalar *d;
+  PetscErrorCode     ierr;
+  PetscBool          cuda;
+  PetscInt           n;
+
+  PetscFunctionBegin;
+  *zero = PETSC_TRUE;
+  PetscCall(MatCreateVecs(pc->pmat, NULL, &j->D));
+  j->dblock = 1;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)j->D, &cuda, VECSEQCUDA, VECMPICUDA, ""));
+  if (!cuda) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecSet(j->D, 1));
+  PetscUseTypeMethod(pc, apply, j->D, j->D); /* entry by entry */
+  PetscCall(VecGetLocalSize(j->D, &n));
+  PetscCall(VecCUDAGetArrayRead(j->D, &d));
+  ierr = AIJTCUDeviceBegin(&stream);
+  if (!ierr) ierr = AIJTCUJacobiZeroOnStream(n, d, stream, zero);
+  PetscCall(AIJTCUDeviceEnd(stream));
+  PetscCall(VecCUDARestoreArrayRead(j->D, &d));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc's set-up of PCJACOBI without a look for zeros. Where there are some it is made again */
+static PetscErrorCode AIJTCUJacobiSetUpPoints(PC pc, AIJTCUJacobi *j)
+{
+  PetscBool      zero = PETSC_TRUE, none;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PCJacobiSetFixDiagonal(pc, PETSC_FALSE));
+  ierr = (*j->setup)(pc);
+  if (!ierr) ierr = AIJTCUJacobiHasZeros(pc, j, &zero);
+  PetscCall(PCJacobiSetFixDiagonal(pc, PETSC_TRUE)); /* after an error, too */
+  PetscCall(AIJTCUAgree(PetscObjectComm((PetscObject)pc), ierr, (PetscBool)!zero, &none));
+  if (none) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecDestroy(&j->D));
+  PetscCall((*j->setup)(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+  #endif
+
+static PetscErrorCode AIJTCUJacobiSetUpParent(PC pc, AIJTCUJacobi *j, const AIJTCUPlan *plan, PetscBool points)
+{
+  PetscBool seeks = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  #if AIJTCU_HAVE_DEVICE_REAL
+  if (points) PetscCall(AIJTCUJacobiSeeksZeros(pc, plan, &seeks));
+  if (seeks) PetscCall(AIJTCUJacobiSetUpPoints(pc, j));
+  #else
+  (void)plan;
+  (void)points;
+  #endif
+  if (!seeks && j->setup) PetscCall((*j->setup)(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCSetUp_Jacobi_AIJTCU(PC pc)
 {
   AIJTCUJacobi *j;
@@ -215,15 +314,15 @@ static PetscErrorCode PCSetUp_Jacobi_AIJTCU(PC pc)
     pc->ops->apply          = j->apply;
     pc->ops->applytranspose = j->applytranspose;
   }
-  if (j->setup) PetscCall((*j->setup)(pc));
+  PetscCall(AIJTCUGetPlan(pc->pmat, &plan));
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCJACOBI, &points));
+  PetscCall(AIJTCUJacobiSetUpParent(pc, j, plan, points));
   if (pc->ops->destroy != PCDestroy_Jacobi_AIJTCU) { /* that of PCPBJACOBI with a matrix of a device is another */
     j->destroy       = pc->ops->destroy;
     pc->ops->destroy = PCDestroy_Jacobi_AIJTCU;
   }
   j->matapply          = pc->ops->matapply;
   j->matapplytranspose = pc->ops->matapplytranspose;
-  PetscCall(AIJTCUGetPlan(pc->pmat, &plan));
-  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCJACOBI, &points));
   PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCVPBJACOBI, &varying));
   if (plan && plan->id.device && !points) PetscCall(AIJTCUJacobiTakeVecs(pc, j));
   if (!plan || varying) PetscFunctionReturn(PETSC_SUCCESS); /* blocks of many sizes go column by column */

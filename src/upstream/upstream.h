@@ -91,6 +91,7 @@ typedef struct { /* what KSPCHEBYSHEV works with */
   const PetscReal *betas;
 } AIJTCUChebyshev;
 PETSC_INTERN PetscErrorCode AIJTCUChebyshevGet(KSP, AIJTCUChebyshev *, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUChebyshevMakesNoise(KSP, PetscBool *);
 
 /* gamggraph.c */
 typedef struct { /* what PCGAMGAGG is set to: a copy of the begin of PETSc's struct */

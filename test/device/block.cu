@@ -6,6 +6,7 @@
 */
 #include "block/blockops.h"
 #include "block/eigen.h"
+#include "block/smoother.h"
 #include "test.cuh"
 
 /* What results are compared with, and what a number is made of */
@@ -1063,6 +1064,49 @@ static void TestEigens(void)
     Report(BlockEigenvectors(&e, NULL) == HRPB_ERR_UNSUPPORTED, "eigen: took what it has no room for", "");
   }
 }
+
+/* Numbers of PETSc's KSPSetNoisy_Private(), which it was asked for; behind them nothing is written */
+static void TestNoise(void)
+{
+  const struct {
+    int64_t index;
+    double  value;
+  } known[] = {
+    {1,          -0.66148407650000007},
+    {2,          -0.21261278800000002},
+    {37,         -0.64934388700000001},
+    {786431,     0.49524649450000002 },
+    {2147483647, 0.52247691100000004 }
+  };
+
+  for (const auto &k : known) {
+    HrpbScalar *x = Upload(std::vector<HrpbScalar>{7, 7, 7}), found[3];
+
+    Check(BlockNoise(2, k.index - 1, x, NULL));
+    Check(cudaMemcpy(found, x, sizeof(found), cudaMemcpyDeviceToHost));
+    Report(found[1] == (HrpbScalar)k.value && found[2] == 7, "noise: another number than PETSc's", std::to_string(k.index).c_str());
+    Check(cudaFree(x));
+  }
+}
+
+static void TestZeros(void)
+{
+  for (size_t n : {0, 1, 31, 256, 5000, 100001}) {
+    for (size_t zero : {(size_t)0, n / 2, n - 1, n}) {
+      std::vector<HrpbScalar> x(n);
+      HrpbScalar             *d;
+      bool                    has = true;
+
+      for (HrpbScalar &a : x) a = Uniform() + 2;
+      if (n > 4) x[n / 3] = (HrpbScalar)NAN, x[n / 4] = std::numeric_limits<HrpbScalar>::denorm_min();
+      if (zero < n) x[zero] = zero % 2 ? -0. : 0.;
+      d = Upload(x);
+      Check(BlockHasZero((int64_t)n, d, NULL, &has));
+      Report(has == (zero < n), "zeros: not found, or found where there are none", std::to_string(n).c_str());
+      Check(cudaFree(d));
+    }
+  }
+}
 #endif
 
 static void TestShape(bool device, int64_t n, int64_t N, int64_t padding, int64_t shift)
@@ -1122,6 +1166,8 @@ int main(int argc, char **argv)
   }
 #if !defined(HRPB_USE_COMPLEX)
   TestEigens();
+  TestNoise();
+  TestZeros();
 #endif
   printf("block: %d passed, %d failed\n", npassed, nfailed);
   return nfailed > 0;
