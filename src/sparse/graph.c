@@ -4,7 +4,8 @@
 
    It is what PETSc makes on the host, to the bit, unless blocks have holes: then PETSc makes it. PETSc also makes one
    of a parallel matrix that is to be symmetrized or scaled, or has no blocks. The values of the graph are on the host,
-   because coarsening reads them there; unless that is done on the device, where the pattern is enough (gamg.c).
+   because coarsening reads them there. Where PCGAMG only coarsens it by MATCOARSENMIS or MATCOARSENMISK the pattern is
+   enough: on one process it stays on the device (gamg.c), in parallel it is not scaled.
 */
 #include "coarsen.h"
 
@@ -252,7 +253,10 @@ PetscErrorCode AIJTCUCreateGraph(Mat A, PetscBool symmetrize, PetscBool scale, P
     if (a.bs == 1 && !scale && filter < 0) PetscFunctionReturn(PETSC_SUCCESS); /* it may be A itself */
     if (plan->id.kind == AIJTCU_KIND_MPI) {
       PetscCall(AIJTCUAtDevice(A, plan, &usable));
-      if (usable && a.bs > 1 && !a.symmetrize && !scale) PetscCall(AIJTCUGraphParallel(A, &a, G, done));
+  #if AIJTCU_HAVE_BLOCK
+      if (filter < 0 && AIJTCUGraphIsCoarsenedOnly()) a.scale = PETSC_FALSE; /* PETSc's coarseners, too, read no values */
+  #endif
+      if (usable && a.bs > 1 && !a.symmetrize && !a.scale) PetscCall(AIJTCUGraphParallel(A, &a, G, done));
     } else {
       PetscCall(AIJTCUSparseOnDevice(A, &usable));
       if (!usable || A->rmap->n != A->cmap->n) PetscFunctionReturn(PETSC_SUCCESS);
