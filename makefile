@@ -20,7 +20,7 @@ make test-packaging  try the channels of packaging/ that take minutes; the first
 make fuzz         try the reader and the host's kernels with RUNS=1000000 random inputs each, from SEED=1, under ASan and UBSan
 make bench        time products of many matrices with all variants beside aijcusparse (for a GPU); table, report and pictures in build/bench
 make bench-solve  time block solves with aijcusparse and aijtcu beside each other (for a GPU); table in build/bench
-make bench-programs  time programs of PETSc from their start to their end with both types, part by part (for a GPU); table in build/bench
+make bench-programs  time five programs from their start to their end with both types, part by part (for a GPU); table in build/bench
 make bench-eigen  time LOBPCG with aijcusparse, and with aijtcu with and without whole blocks, steady and once in a process (for a GPU); table in build/bench
 make bench-parallel  time parallel products, LOBPCG and block cg on RANKS='1 2' processes, and print a model for up to 64; tables in build/bench
 make fit          fit the model of times of a device to its benchmark: writes kernels/model/MODEL.h from the tables CSV
@@ -317,9 +317,9 @@ bench-solve: $(BUILD)/bin/solve
 	@. src/config/mpi-env.sh; mkdir -p $(CURDIR)/build/bench; table=$(CURDIR)/build/bench/solve-$(NAME).csv; rm -f "$$table"; set -x; \
 	  $< $$gpu_mpi_options -commit '$(COMMIT)' -csv "$$table" $(BENCH_ARGS)
 
-bench-programs: $(TUTORIALS) $(LIBRARY)
+bench-programs: $(TUTORIALS) $(BUILD)/bin/loads $(LIBRARY)
 	@. src/config/mpi-env.sh; mkdir -p $(CURDIR)/build/bench; table=$(CURDIR)/build/bench/programs-$(NAME).csv; rm -f "$$table"; set -x; \
-	  examples/programs/programs --programs $(BUILD)/tutorials --library $(LIBRARY) --commit '$(COMMIT)' --csv "$$table" $(BENCH_ARGS)
+	  examples/programs/programs --programs $(BUILD)/tutorials $(BUILD)/bin --library $(LIBRARY) --commit '$(COMMIT)' --csv "$$table" $(BENCH_ARGS)
 
 bench-eigen: $(BUILD)/bin/lobpcg
 	@. src/config/mpi-env.sh; mkdir -p $(CURDIR)/build/bench; table=$(CURDIR)/build/bench/eigen-$(NAME).csv; rm -f "$$table"; \
