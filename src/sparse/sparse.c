@@ -363,7 +363,7 @@ PetscErrorCode AIJTCUSetUpSparse(Mat C, PetscErrorCode (*parent)(Mat))
     C->ops->productsymbolic = symbolic;
   }
 #else
-  if (AIJTCU_HAVE_DEVICE) PetscCall(PetscInfo(C, "aijtcu: a product of sparse matrices is the parent's: our kernels have real scalars\n"));
+  if (AIJTCU_HAVE_DEVICE) PetscCall(PetscInfo(C, "aijtcu: a product of sparse matrices is made by PETSc on the host: our kernels have real scalars\n"));
   (void)parent;
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
