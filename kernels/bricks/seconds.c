@@ -6,6 +6,7 @@
    needed come, and nothing else.
 */
 #include "seconds.h"
+#include "../real/twice.h"
 
 enum {
   STAGES_MANY = 16, /* rows of B that are staged for each row, beyond which neighbouring panels need not share them */
@@ -35,12 +36,13 @@ static double SectorsOf(const SpmmFacts *facts, int32_t window_cols)
 static double FarShare(const SpmmFacts *facts, int64_t N, bool waits, const SpmmDevice *device)
 {
   const HrpbSurvey *s      = &facts->survey;
+  const int64_t     nnz    = s->nnz / REAL_ENTRIES;
   const double      bytes  = (double)facts->ncols * (double)N * (double)sizeof(HrpbScalar);
-  const double      memory = 10 * s->needed_rows < 9 * s->nnz || bytes <= device->model->cache ? 0 : 1 - device->model->cache / bytes;
+  const double      memory = 10 * s->needed_rows < 9 * nnz || bytes <= device->model->cache ? 0 : 1 - device->model->cache / bytes;
   double            alone;
 
   if (!waits || s->staged_rows <= (int64_t)STAGES_MANY * facts->nrows) return memory;
-  alone = (100 * (double)s->needed_rows / (double)s->nnz - MEET_OFTEN) / (MEET_SELDOM - MEET_OFTEN);
+  alone = (100 * (double)s->needed_rows / (double)nnz - MEET_OFTEN) / (MEET_SELDOM - MEET_OFTEN);
   alone = alone < 0 ? 0 : alone > 1 ? 1 : alone;
   return memory > alone ? memory : alone;
 }

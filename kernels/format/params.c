@@ -2,6 +2,7 @@
    Which format of bricks suits a matrix on a device. Tables of times: kernels/EXPERIMENTS.md.
 */
 #include "../spmm.h"
+#include "../real/twice.h"
 
 HrpbParams HrpbReferenceParams(void)
 {
@@ -36,7 +37,7 @@ bool SpmmColumnsRun(const HrpbSurvey *survey)
 /* A row of B that a panel needs meets 1.5 of its entries on average, or more */
 bool SpmmPanelsShareRows(const HrpbSurvey *survey)
 {
-  return SpmmColumnsRun(survey) || 3 * survey->needed_rows <= 2 * survey->nnz;
+  return SpmmColumnsRun(survey) || 3 * survey->needed_rows <= 2 * survey->nnz / REAL_ENTRIES;
 }
 
 /*
