@@ -13,3 +13,11 @@
 bool PairsTake(const SpmmFacts *, const HrpbParams *, const SpmmOperands *, const SpmmDevice *);
 
 extern "C" const SpmmKernel ComplexCsrRows, ComplexCsrNodes; /* rows.cu, nodes.cu */
+
+/*
+   parts.cu: list the rows that are cut, and their parts, in the plan; the bytes of workspace for the sums of parts;
+   rows of the product from these. R is a row-major copy of the real B with leading dimension ldr
+*/
+HrpbError ComplexCutDevice(const CsrSchedule *, const HrpbInt *rowptr, cudaStream_t, VectorPlan *);
+size_t    ComplexPartialBytes(const VectorPlan *, int64_t N);
+HrpbError ComplexCombine(const SpmmMatrix *, const SpmmOperands *, const VectorPair *sums, const HrpbScalar *R, int32_t ldr, cudaStream_t);

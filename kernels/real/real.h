@@ -21,7 +21,10 @@ extern "C" {
 #endif
 
 enum {
-  COMPLEX_ENTRIES = 4 /* of the real matrix for one of the complex matrix */
+  COMPLEX_ENTRIES = 4, /* of the real matrix for one of the complex matrix */
+  COMPLEX_FEW     = 2, /* columns that take less time one by one, */
+  COMPLEX_FEW_CUT = 3, /* and the same where rows are cut */
+  COMPLEX_MANY    = 5  /* columns from which on rows are multiplied by nodes */
 };
 
 /* HRPB_ERR_OVERFLOW where the real matrix has more rows, columns or entries than HrpbInt counts */
@@ -59,15 +62,16 @@ const SpmmKernel *ComplexVectorKernel(const VectorPlan *, bool conjugate);
 /*
    A kernel for such products with blocks that reads the complex matrix, with the schedule of the real one: its arrays
    are those of the complex matrix, nrows, ncols and the operands those of the real one. NULL where there is none. The
-   matrix has the nodes that were found as its VectorPlan
+   matrix has the VectorPlan of ComplexCsrDevice()
 */
-const SpmmKernel *ComplexCsrKernel(const CsrSchedule *, const VectorPlan *nodes, const SpmmOperands *);
+const SpmmKernel *ComplexCsrKernel(const CsrSchedule *, const VectorPlan *, const SpmmOperands *);
 
 /*
-   The nodes of a complex matrix (vector/vector.h), for the schedule of the real one, in a VectorPlan that has nothing
-   else. None where they do not pay
+   What these kernels need of a complex matrix beside the schedule of the real one, in a VectorPlan that has nothing
+   else: the parts of rows that are cut, which are the same as in the real matrix, or nodes (vector/vector.h), where
+   they pay. After an error there is nothing in it
 */
-HrpbError ComplexNodesDevice(const CsrSchedule *, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, VectorPlan *nodes);
+HrpbError ComplexCsrDevice(const CsrSchedule *, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, VectorPlan *);
 
 /*
    The same for few columns, one after the other. The matrix has its VectorPlan in place of the schedule. Whether it is
@@ -76,7 +80,7 @@ HrpbError ComplexNodesDevice(const CsrSchedule *, const HrpbInt *rowptr, const H
 bool              ComplexCsrTakesColumns(const CsrSchedule *, const SpmmOperands *, int64_t N);
 const SpmmKernel *ComplexCsrColumnsKernel(void);
 
-/* The model of their time for a plain product, from the facts of the real matrix; 0 where there is none of them */
+/* The model of their time for a plain product, from the facts of the real matrix; 0 where that has no rows */
 double ComplexCsrSeconds(const SpmmFacts *, int64_t N, const SpmmDevice *);
 
 /* The transpose for these kernels, with complex values: see VectorTransposeDevice() */

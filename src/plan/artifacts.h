@@ -34,7 +34,7 @@ typedef struct {
   AIJTCUState state;
   HrpbError   why;
   CsrSchedule schedule;
-  VectorPlan  nodes;         /* of a complex matrix: those of its blocks' kernel, and nothing else */
+  VectorPlan  pairs;         /* of a complex matrix: what its blocks' kernels need, and nothing else: ComplexCsrDevice() */
   PetscBool   panels_sought; /* for sampled products: see CsrPanelsForSampledDevice() */
 } AIJTCUCsr;
 

@@ -17,25 +17,28 @@ static PetscErrorCode AIJTCUCsrCreateOnDevice(Mat A, AIJTCUPlan *plan, const AIJ
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUCsrNodesOnDevice(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
+static PetscErrorCode AIJTCUCsrPairsOnDevice(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
 {
   PetscFunctionBegin;
   (void)A;
   (void)ctx;
-  AIJTCUCallDevice(*err, ComplexNodesDevice(&plan->csr.schedule, csr->rowptr, csr->colidx, csr->stream, &plan->csr.nodes));
+  AIJTCUCallDevice(*err, ComplexCsrDevice(&plan->csr.schedule, csr->rowptr, csr->colidx, csr->stream, &plan->csr.pairs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Look for rows of a complex matrix that share their columns. Without them its kernels go row by row */
-static PetscErrorCode AIJTCUCsrSeekNodes(Mat A, AIJTCUPlan *plan)
+/*
+   What the kernels for a complex matrix itself need: rows that share their columns, without which they go row by row, or
+   parts of long rows, without which products are those of the real matrix
+*/
+static PetscErrorCode AIJTCUCsrSeekPairs(Mat A, AIJTCUPlan *plan)
 {
-  const VectorPlan *nodes = &plan->csr.nodes;
+  const VectorPlan *pairs = &plan->csr.pairs;
   HrpbError         err;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_ITSELF, AIJTCUCsrNodesOnDevice, NULL, &err));
-  if (err) PetscCall(PetscInfo(A, "aijtcu: no nodes, products on the CSR path go row by row: %s\n", HrpbErrorString(err)));
-  else if (nodes->nnodes) PetscCall(PetscInfo(A, "aijtcu: %d nodes of up to %d rows are multiplied together\n", (int)nodes->nnodes, (int)nodes->node_rows));
+  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_ITSELF, AIJTCUCsrPairsOnDevice, NULL, &err));
+  if (err) PetscCall(PetscInfo(A, "aijtcu: no nodes, and no parts of complex rows, on the CSR path: %s\n", HrpbErrorString(err)));
+  else if (pairs->nnodes) PetscCall(PetscInfo(A, "aijtcu: %d nodes of up to %d rows are multiplied together\n", (int)pairs->nnodes, (int)pairs->node_rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -58,7 +61,7 @@ PetscErrorCode AIJTCUCsrCreate(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *d)
   else
     PetscCall(PetscInfo(A, "aijtcu: %d rows of more than %d entries are multiplied in %d parts\n", (int)s->nlong, (int)s->part_entries,
       (int)s->nparts));
-  if (AIJTCU_PARTS > 1 && c->state == AIJTCU_READY) PetscCall(AIJTCUCsrSeekNodes(A, plan));
+  if (AIJTCU_PARTS > 1 && c->state == AIJTCU_READY) PetscCall(AIJTCUCsrSeekPairs(A, plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -94,7 +97,7 @@ PetscErrorCode AIJTCUCsrDestroy(AIJTCUPlan *plan)
 #if AIJTCU_HAVE_DEVICE
   if (c->state == AIJTCU_READY) {
     CsrScheduleDestroyDevice(&c->schedule, AIJTCUDeviceStreamBehind());
-    if (c->nodes.nnodes) VectorPlanDestroyDevice(&c->nodes, AIJTCUDeviceStreamBehind());
+    if (c->pairs.bytes) VectorPlanDestroyDevice(&c->pairs, AIJTCUDeviceStreamBehind());
     AIJTCUWorkspaceUser(PETSC_FALSE);
   }
 #endif
@@ -105,5 +108,5 @@ PetscErrorCode AIJTCUCsrDestroy(AIJTCUPlan *plan)
 /* Bytes of device memory */
 PetscInt64 AIJTCUCsrBytes(const AIJTCUPlan *plan)
 {
-  return plan->csr.state == AIJTCU_READY ? plan->csr.schedule.bytes + plan->csr.nodes.bytes : 0;
+  return plan->csr.state == AIJTCU_READY ? plan->csr.schedule.bytes + plan->csr.pairs.bytes : 0;
 }

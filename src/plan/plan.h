@@ -51,6 +51,7 @@ struct _n_AIJTCUPlan {
    AIJTCUPlanCompare()  the times that the model compares, and alpha; fetches what they need if it is to
    AIJTCUPlanSurvey()   counts active columns, if they are not known
    AIJTCUPlanTuned()    what was tuned, or NULL
+   AIJTCUPlanKernel()   what runs for a decision: for that of a complex matrix another kernel may stand in
 */
 PETSC_INTERN PetscErrorCode AIJTCUPlanDecide(Mat, AIJTCUPlan *, AIJTCUAsk *);
 PETSC_INTERN PetscErrorCode AIJTCUPlanOrder(Mat, AIJTCUPlan *, const AIJTCUAsk *, AIJTCUWorkOrder *);
@@ -58,6 +59,7 @@ PETSC_INTERN PetscErrorCode AIJTCUPlanKnow(Mat, AIJTCUPlan *, const AIJTCUAsk *,
 PETSC_INTERN PetscErrorCode AIJTCUPlanCompare(Mat, AIJTCUPlan *, PetscInt, PetscBool, AIJTCUComparison *);
 PETSC_INTERN PetscErrorCode AIJTCUPlanPeek(Mat, AIJTCUPlan *, const AIJTCUAsk *, AIJTCUDecision *, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUPlanSurvey(Mat, AIJTCUPlan *);
+PETSC_INTERN const SpmmKernel *AIJTCUPlanKernel(const AIJTCUPlan *, const AIJTCUAsk *, const AIJTCUDecision *);
 PETSC_INTERN PetscErrorCode AIJTCUPlanTuned(Mat, AIJTCUPlan *, SpmmOp, PetscInt, const AIJTCUTuned **);
 
 /* plan.c */

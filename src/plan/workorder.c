@@ -281,9 +281,29 @@ static PetscBool AIJTCUPlanByColumns(const AIJTCUPlan *plan, const AIJTCUDecisio
   const SpmmOperands operands = AIJTCUOperandsAsked(ask);
 
   if (AIJTCU_PARTS == 1 || d->path != MAT_AIJTCU_PATH_CSR || d->kernel->op != SPMM_OP_PRODUCT || d->kernel->host) return PETSC_FALSE;
+  if (plan->vector.state != AIJTCU_EMPTY && (plan->vector.state != AIJTCU_READY || !plan->vector.plan.nnz)) return PETSC_FALSE;
   return (PetscBool)ComplexCsrTakesColumns(&plan->csr.schedule, &operands, PetscMax(ask->N, ask->decide));
 }
 #endif
+
+/* The kernel of a decision, or the one that stands in for it and reads the complex matrix itself */
+const SpmmKernel *AIJTCUPlanKernel(const AIJTCUPlan *plan, const AIJTCUAsk *ask, const AIJTCUDecision *d)
+{
+#if AIJTCU_HAVE_DEVICE
+  const SpmmOperands operands = AIJTCUOperandsAsked(ask);
+  const SpmmKernel  *kernel   = NULL;
+
+  if (AIJTCU_PARTS == 1 || !d->kernel || d->kernel->host || d->kernel->format != SPMM_CSR) return d->kernel;
+  if (d->kernel->op == SPMM_OP_VECTOR) kernel = ComplexVectorKernel(ask->transposed ? &plan->transpose.matrix.plan : &plan->vector.plan, ask->conjugated);
+  else if (AIJTCUPlanByColumns(plan, d, ask)) kernel = ComplexCsrColumnsKernel();
+  else if (d->kernel->op == SPMM_OP_PRODUCT) kernel = ComplexCsrKernel(&plan->csr.schedule, &plan->csr.pairs, &operands);
+  return kernel ? kernel : d->kernel;
+#else
+  (void)plan;
+  (void)ask;
+  return d->kernel;
+#endif
+}
 
 /* Build or renew what the kernel of a decision needs */
 static PetscErrorCode AIJTCUPlanHave(Mat A, AIJTCUPlan *plan, const AIJTCUAsk *ask, AIJTCUDecision *d)
@@ -340,21 +360,17 @@ static void AIJTCUPlanMatrix(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *d, c
     m->vector   = &plan->vector.plan;
     order->need = AIJTCU_CSR_ITSELF;
   } else if (!d->kernel->host) m->csr = &plan->csr.schedule;
+  order->kernel = AIJTCUPlanKernel(plan, ask, d);
 #if AIJTCU_HAVE_DEVICE
-  if (AIJTCU_PARTS > 1 && vector) order->kernel = ComplexVectorKernel(m->vector, ask->conjugated);
-  else if (AIJTCU_PARTS > 1 && m->csr) {
-    const SpmmKernel *kernel = d->kernel->op == SPMM_OP_PRODUCT ? ComplexCsrKernel(m->csr, &plan->csr.nodes, &order->operands) : NULL;
+  if (AIJTCU_PARTS > 1 && m->csr) {
+    if (order->kernel == d->kernel) plan->real.kept = PETSC_TRUE;
+    else {
+      const PetscBool columns = (PetscBool)(order->kernel == ComplexCsrColumnsKernel());
 
-    if (plan->csr.nodes.nnodes) m->vector = &plan->csr.nodes;
-    if (AIJTCUPlanByColumns(plan, d, ask) && plan->vector.state == AIJTCU_READY && plan->vector.plan.nnz) {
-      kernel    = ComplexCsrColumnsKernel();
-      m->vector = &plan->vector.plan;
-      m->csr    = NULL;
+      order->need = AIJTCU_CSR_ITSELF;
+      m->vector   = columns ? &plan->vector.plan : &plan->csr.pairs;
+      if (columns) m->csr = NULL;
     }
-    if (kernel) {
-      order->kernel = kernel;
-      order->need   = AIJTCU_CSR_ITSELF;
-    } else plan->real.kept = PETSC_TRUE;
   }
 #endif
 }

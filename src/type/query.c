@@ -232,7 +232,7 @@ PetscErrorCode MatAIJTCUGetFacts(Mat A, PetscInt N, MatAIJTCUFacts *facts)
   if (d.reordered) matrix.survey = known.order_survey;
   *facts = (MatAIJTCUFacts){
     .path             = d.path,
-    .kernel           = d.kernel ? d.kernel->name : "",
+    .kernel           = d.kernel ? AIJTCUPlanKernel(plan, &ask, &d)->name : "",
     .reordered        = d.reordered,
     .strip_cols8      = survey->strip_cols8,
     .strip_cols16     = survey->strip_cols16,

@@ -469,6 +469,12 @@ int main(int argc, char **argv)
       requires: cuda
       args: -dense_type densecuda -mat_aijtcu_path csr -slim {{0 1}} -m 300 -widths 2,3,4,9,33,71
 
+    test: # some are
+      suffix: cuda_cut
+      requires: cuda
+      nsize: {{1 2}}
+      args: -dense_type densecuda -mat_aijtcu_path csr -expect csr -uneven -m 300 -widths 3,5,9,33,71 -use_gpu_aware_mpi 0
+
     test: # bricks of pairs: built for few columns, and kept for many
       suffix: cuda_pairs
       requires: cuda
