@@ -52,8 +52,9 @@ struct _n_AIJTCURitz {
   PetscReal fraction;  /* the least part of the square of a vector that is not in V */
   PetscReal condition; /* of W^, with vectors of one length */
   PetscReal noise;     /* rounding of the eigenproblem, in parts of what couples a wanted vector of X to W^: least */
-  PetscReal coupling;  /* that */
-  PetscReal rounding;  /* of A X, by the last step */
+  PetscReal rounding;  /* of A W^, in parts of A */
+
+  PetscReal error, errorP; /* how far A X and A P may be from products, in parts of A. Others set them to 0 */
 
   PetscReal   *theta; /* Ritz values, nx of them */
   PetscScalar *C;     /* coefficients of the next X and P: nx + np + nw rows */
@@ -80,5 +81,6 @@ PETSC_INTERN PetscErrorCode AIJTCURitzSolve(AIJTCURitz, PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCURitzNext(AIJTCURitz);
 
 /* lobpcg.c */
+PETSC_INTERN PetscInt       AIJTCULOBPCGGuards(PetscInt, PetscReal);
 PETSC_INTERN PetscErrorCode AIJTCULOBPCGSolve(EPS, PetscBool *);
 #endif

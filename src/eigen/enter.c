@@ -1,7 +1,8 @@
 /*
    How LOBPCG with blocks enters: SLEPc's creator of EPSLOBPCG is wrapped under the same name. The original is called
    first. Then ours stands before three operations: options, the solve, which decides, and the set-up. There SLEPc would
-   make the vectors to start from orthonormal, one after the other. Ours does that as a block. All else is SLEPc's.
+   make the vectors to start from orthonormal, one after the other. Ours does that as a block, and has another default of
+   the restart parameter. All else is SLEPc's.
 */
 #include "eigen.h"
 
@@ -17,7 +18,8 @@ static const char *const AIJTCULobpcgModes[] = {"auto", "always", "off"};
 /* What hangs on a solver */
 typedef struct {
   AIJTCULobpcgMode mode;
-  PetscBool        raw; /* the vectors to start from are in V as the user gave them */
+  PetscBool        raw;     /* the vectors to start from are in V as the user gave them */
+  PetscReal        restart; /* the restart parameter that the set-up left, 0 before the first one */
 } AIJTCULobpcgEntry;
 
 /* What SLEPc's creator sets, which is the same for each solver */
@@ -80,14 +82,39 @@ static PetscErrorCode AIJTCULobpcgLacks(EPS eps, const AIJTCULobpcgEntry *entry,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   SLEPc locks vectors when nine tenths of a block have converged. The last ones of these take most iterations, because
+   few vectors behind them are left as guards, and most of the block is idle. Where not all pairs fit into a block, ours
+   locks a quarter of it, unless the user set the parameter
+*/
+static PetscErrorCode AIJTCULobpcgSetRestart(EPS eps, AIJTCULobpcgEntry *entry)
+{
+  const PetscReal theirs = (PetscReal)0.9, ours = (PetscReal)0.25;
+  const PetscInt  nev = PetscMax(eps->nev, 1);
+  const char     *why;
+  PetscInt        bs;
+  PetscReal       restart;
+
+  PetscFunctionBegin;
+  PetscCall(EPSLOBPCGGetRestart(eps, &restart));
+  if (restart != entry->restart) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(EPSLOBPCGGetBlockSize(eps, &bs));
+  if (!bs) bs = PetscMin(16, nev);
+  PetscCall(AIJTCULobpcgLacks(eps, entry, &why));
+  entry->restart = !why && nev > bs - AIJTCULOBPCGGuards(bs, theirs) ? ours : theirs;
+  PetscCall(EPSLOBPCGSetRestart(eps, entry->restart));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode EPSSetUp_LOBPCG_AIJTCU(EPS eps)
 {
   AIJTCULobpcgEntry *entry;
   const char        *why;
 
   PetscFunctionBegin;
-  PetscCall((*AIJTCULobpcgSetUp)(eps));
   PetscCall(PetscObjectContainerQuery((PetscObject)eps, AIJTCU_LOBPCG_KEY, &entry));
+  PetscCall(AIJTCULobpcgSetRestart(eps, entry));
+  PetscCall((*AIJTCULobpcgSetUp)(eps));
   if (eps->nini >= 0) PetscFunctionReturn(PETSC_SUCCESS); /* there are none, or they are in V */
   entry->raw = PETSC_FALSE;
   PetscCall(AIJTCULobpcgLacks(eps, entry, &why));

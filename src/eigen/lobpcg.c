@@ -43,7 +43,7 @@ typedef struct {
   PetscInt     from;            /* and the first one of the matrices R, W, A W, B W to this */
   PetscBool    exact;           /* A X, B X and theta are not what coefficients say, but products */
   PetscReal    drift;           /* how far V may be from orthonormal */
-  PetscReal    error;           /* how far A X may be from a product */
+  PetscReal    size;            /* of A: the largest residual so far. Vectors to start from are mostly random */
   PetscBool    all;             /* V^H B V and V^H A V are products, not what coefficients say */
   PC           pc;              /* that is applied without its ST, or NULL */
   PetscBool    none;            /* and is of type none: R is W */
@@ -65,6 +65,12 @@ static int AIJTCULobpcgInner(const AIJTCULobpcg *s)
 static PetscInt AIJTCULobpcgX(const AIJTCULobpcg *s, PetscInt side)
 {
   return (side ? 3 : 1) * s->bs;
+}
+
+/* X and P */
+static AIJTCUBasisPart AIJTCULobpcgV(const AIJTCULobpcg *s, int array)
+{
+  return (AIJTCUBasisPart){array, s->side ? 3 * s->bs : s->bs - s->ritz->np, s->bs + s->ritz->np};
 }
 
 /* All of S that is there */
@@ -292,8 +298,8 @@ static PetscErrorCode AIJTCULobpcgStart(AIJTCULobpcg *s, PetscBool *good)
   if (s->ritz->nan) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCULobpcgRotate(s, s->ritz->C, bs, AIJTCU_FAMILIES - !s->B));
   s->exact = PETSC_FALSE;
-  s->drift = s->error = 0;
-  *good               = PETSC_TRUE;
+  s->drift = 0;
+  *good    = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -303,26 +309,24 @@ static void AIJTCULobpcgValues(AIJTCULobpcg *s, PetscInt locked)
 }
 
 /*
-   A X, and B X, as products, and Rayleigh quotients of them. A Ritz value of small matrices has the rounding of the
-   largest one, which may be more than all of it
+   A V, and B V, as products, and Rayleigh quotients of X. A Ritz value of small matrices has the rounding of the largest
+   one, which may be more than all of it
 */
 static PetscErrorCode AIJTCULobpcgRenew(AIJTCULobpcg *s, PetscInt locked)
 {
-  const AIJTCUBasisPart X  = {AIJTCU_BASIS_S, AIJTCULobpcgX(s, s->side), s->bs};
-  AIJTCUBasisPart       AX = X, BX = X;
+  const AIJTCUBasisPart X = {AIJTCU_BASIS_S, AIJTCULobpcgX(s, s->side), s->bs}, BX = {AIJTCULobpcgInner(s), X.first, s->bs};
   const PetscScalar    *product;
 
   PetscFunctionBegin;
-  AX.array = AIJTCU_BASIS_AS;
-  BX.array = AIJTCULobpcgInner(s);
-  PetscCall(AIJTCULobpcgMultiplyPart(s, s->A, X, AX));
-  if (s->B) PetscCall(AIJTCULobpcgMultiplyPart(s, s->B, X, BX));
+  PetscCall(AIJTCULobpcgMultiplyPart(s, s->A, AIJTCULobpcgV(s, AIJTCU_BASIS_S), AIJTCULobpcgV(s, AIJTCU_BASIS_AS)));
+  if (s->B) PetscCall(AIJTCULobpcgMultiplyPart(s, s->B, AIJTCULobpcgV(s, AIJTCU_BASIS_S), AIJTCULobpcgV(s, AIJTCU_BASIS_BS)));
   PetscCall(AIJTCUBasisProducts(s->basis, X, BX, PETSC_TRUE, &product)); /* x^H A x is bs numbers behind x^H B x */
   for (PetscInt j = 0; j < s->bs; j++, product += 2 * s->bs) s->ritz->theta[j] = PetscRealPart(product[j + s->bs] / product[j]);
   AIJTCULobpcgValues(s, locked);
-  s->exact = PETSC_TRUE;
-  s->error = 0;
-  s->drift = PETSC_INFINITY; /* X^H A X is not what it was taken for */
+  s->exact        = PETSC_TRUE;
+  s->ritz->error  = 0;
+  s->ritz->errorP = 0;
+  s->drift        = PETSC_INFINITY; /* X^H A X is not what it was taken for */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -336,7 +340,10 @@ static PetscErrorCode AIJTCULobpcgResidual(AIJTCULobpcg *s, PetscInt first)
   PetscFunctionBegin;
   for (PetscInt j = 0; j < n; j++) s->C[j] = s->ritz->theta[first + j];
   PetscCall(AIJTCUBasisResidual(s->basis, AX, s->C, BX, R, &squares));
-  for (PetscInt j = 0; j < n; j++) s->norm[first + j] = PetscSqrtReal(PetscRealPart(squares[j]));
+  for (PetscInt j = 0; j < n; j++) {
+    s->norm[first + j] = PetscSqrtReal(PetscRealPart(squares[j]));
+    s->size            = PetscMax(s->size, s->norm[first + j]);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -537,8 +544,7 @@ static PetscErrorCode AIJTCULobpcgStep(AIJTCULobpcg *s, PetscInt first, PetscBoo
   PetscCall(PetscLogEventEnd(DS_Solve, s->eps, 0, 0, 0));
   s->side  = !s->side;
   s->exact = PETSC_FALSE;
-  s->error += ritz->rounding;
-  *good = PETSC_TRUE;
+  *good    = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -588,10 +594,32 @@ static PetscErrorCode AIJTCULobpcgGive(AIJTCULobpcg *s, PetscInt first, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* There are np columns of P beside the X that was on a side. They go beside the X of now, without what is in Y */
+static PetscErrorCode AIJTCULobpcgKeepP(AIJTCULobpcg *s, PetscInt side, PetscInt np)
+{
+  const PetscInt        bs   = s->bs;
+  const AIJTCUBasisPart from = {AIJTCU_BASIS_S, side ? 4 * bs : bs - np, np}, P = {AIJTCU_BASIS_S, s->side ? 4 * bs : bs - np, np};
+
+  PetscFunctionBegin;
+  if (side != s->side) { /* the first one is next to X */
+    PetscCall(PetscArrayzero(s->C, np * np));
+    for (PetscInt k = 0; k < np; k++) s->C[k * np + np - 1 - k] = 1;
+    PetscCall(AIJTCUBasisCombine(s->basis, 1, &from, s->C, PETSC_FALSE, &P));
+  }
+  PetscCall(AIJTCULobpcgSubtractY(s, P, NULL));
+  PetscCall(AIJTCULobpcgMultiplyPart(s, s->A, P, (AIJTCUBasisPart){AIJTCU_BASIS_AS, P.first, np}));
+  if (s->B) PetscCall(AIJTCULobpcgMultiplyPart(s, s->B, P, (AIJTCUBasisPart){AIJTCU_BASIS_BS, P.first, np}));
+  s->ritz->np     = np;
+  s->ritz->errorP = 0;
+  if (np) s->drift = PETSC_INFINITY; /* it is not orthogonal to new vectors of X */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* n vectors converged, and are locked: they go to Y, and new ones come behind the others */
 static PetscErrorCode AIJTCULobpcgLock(AIJTCULobpcg *s, PetscInt locked, PetscInt n, PetscBool *good)
 {
-  const PetscInt bs = s->bs, x = AIJTCULobpcgX(s, s->side), to = AIJTCULobpcgX(s, !s->side);
+  const PetscInt bs = s->bs, side = s->side, x = AIJTCULobpcgX(s, side), to = AIJTCULobpcgX(s, !side);
+  PetscInt       np;
 
   PetscFunctionBegin;
   PetscCheck(s->ny + n <= s->most, PetscObjectComm((PetscObject)s->eps), PETSC_ERR_SUP, "The stopping test goes on beyond the number of eigenpairs that were asked for, %" PetscInt_FMT ": set that number", s->eps->nev);
@@ -600,8 +628,12 @@ static PetscErrorCode AIJTCULobpcgLock(AIJTCULobpcg *s, PetscInt locked, PetscIn
   s->ny += n;
   PetscCall(AIJTCUBasisCopy(s->basis, (AIJTCUBasisPart){AIJTCU_BASIS_S, x + n, bs - n}, (AIJTCUBasisPart){AIJTCU_BASIS_S, to, bs - n}));
   for (PetscInt j = 0; j < n; j++) PetscCall(AIJTCULobpcgTake(s, locked + bs + j, to + bs - n + j));
-  s->side = !s->side;
+  s->side = !side;
+  PetscCall(AIJTCURitzLeave(s->ritz, n));
+  np = s->ritz->np;
+  for (PetscInt k = 0; k < np; k++) s->ritz->vector[k] -= n;
   PetscCall(AIJTCULobpcgStart(s, good));
+  if (*good) PetscCall(AIJTCULobpcgKeepP(s, side, np));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -620,7 +652,7 @@ static PetscErrorCode AIJTCULobpcgIterate(AIJTCULobpcg *s)
   while (good && eps->reason == EPS_CONVERGED_ITERATING) {
     const PetscInt first = s->lock ? nconv : 0;
 
-    if (s->error > (PetscReal)0.1 * s->ritz->coupling) PetscCall(AIJTCULobpcgRenew(s, locked));
+    if (its && s->ritz->error * s->size > (PetscReal)0.1 * s->norm[nconv]) PetscCall(AIJTCULobpcgRenew(s, locked));
     PetscCall(AIJTCULobpcgResidual(s, first));
     PetscCall(AIJTCULobpcgTest(s, first, locked, &nconv));
     if (nconv >= bs - s->guard || locked + nconv >= eps->nev) PetscCall(AIJTCULobpcgVerify(s, first, locked, &nconv));
@@ -679,6 +711,12 @@ static PetscErrorCode AIJTCULobpcgConstraints(AIJTCULobpcg *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Vectors of a block that need not converge for the others to be locked: as SLEPc has it */
+PetscInt AIJTCULOBPCGGuards(PetscInt bs, PetscReal restart)
+{
+  return bs == 1 ? 0 : PetscMin((PetscInt)((1.0 - restart) * bs + 0.45), bs - 1);
+}
+
 /* Solve. solved is false where there is no memory for it, with nothing changed */
 PetscErrorCode AIJTCULOBPCGSolve(EPS eps, PetscBool *solved)
 {
@@ -693,7 +731,7 @@ PetscErrorCode AIJTCULOBPCGSolve(EPS eps, PetscBool *solved)
   PetscCall(EPSLOBPCGGetBlockSize(eps, &s.bs));
   PetscCall(EPSLOBPCGGetLocking(eps, &s.lock));
   PetscCall(EPSLOBPCGGetRestart(eps, &restart));
-  s.guard                  = s.bs == 1 ? 0 : PetscMin((PetscInt)((1.0 - restart) * s.bs + 0.45), s.bs - 1);
+  s.guard                  = AIJTCULOBPCGGuards(s.bs, restart);
   s.most                   = s.nc + (eps->nev > s.bs - s.guard ? eps->nev + s.bs : 0);
   columns[AIJTCU_BASIS_S]  = 5 * s.bs;
   columns[AIJTCU_BASIS_AS] = 5 * s.bs;

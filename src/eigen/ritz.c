@@ -237,6 +237,7 @@ PetscErrorCode AIJTCURitzStart(AIJTCURitz r, const PetscScalar *XAX)
 
   PetscFunctionBegin;
   r->np      = 0;
+  r->error   = 0;
   r->general = PETSC_FALSE;
   r->nan     = AIJTCURitzIsNaN(n * n, XAX);
   if (r->nan) PetscFunctionReturn(PETSC_SUCCESS);
@@ -261,7 +262,7 @@ PetscErrorCode AIJTCURitzStart(AIJTCURitz r, const PetscScalar *XAX)
 PetscErrorCode AIJTCURitzOrthonormal(AIJTCURitz r, const PetscScalar *G, PetscInt n, PetscBool again, PetscReal *condition, PetscInt *rank, PetscInt *left)
 {
   const PetscReal least = 10 * (PetscReal)n * PETSC_MACHINE_EPSILON, shortest = again ? PetscSqr(least) : 0;
-  PetscInt        m     = 0;
+  PetscInt        m = 0;
 
   PetscFunctionBegin;
   *rank      = 0;
@@ -420,6 +421,13 @@ PetscErrorCode AIJTCURitzProject(AIJTCURitz r, PetscInt first, const PetscScalar
     for (PetscInt j = 0; j < nv; j++) {
       for (PetscInt i = 0; i < nv; i++) r->H[j * ld + i] = AIJTCURitzTwice(VV, nv, i, j) / 2;
     }
+    /* A X is more exact than A P */
+    for (PetscInt j = 0; j < r->nx; j++) {
+      for (PetscInt i = r->nx; i < nv; i++) {
+        r->H[j * ld + i] = VV[j * nv + i];
+        r->H[i * ld + j] = PetscConj(VV[j * nv + i]);
+      }
+    }
     PetscCall(AIJTCURitzTrsm("LN", nv, nv, r->L, ld, r->H, ld));
     PetscCall(AIJTCURitzTrsm("RC", nv, nv, r->L, ld, r->H, ld));
   }
@@ -446,7 +454,7 @@ PetscErrorCode AIJTCURitzProject(AIJTCURitz r, PetscInt first, const PetscScalar
       *lower = PetscConj(*upper);
     }
     r->F[j * (lf + 1)] = PetscRealPart(r->F[j * (lf + 1)]);
-    most = PetscMax(most, PetscAbsScalar(r->F[j * lf + j]));
+    most               = PetscMax(most, PetscAbsScalar(r->F[j * lf + j]));
   }
   for (PetscInt i = first; i < r->nx; i++) {
     PetscReal square = 0;
@@ -454,9 +462,8 @@ PetscErrorCode AIJTCURitzProject(AIJTCURitz r, PetscInt first, const PetscScalar
     for (PetscInt j = nv; j < m; j++) square += AIJTCURitzSquare(r->F[j * lf + i]);
     if (square > 0) least = PetscMin(least, PetscSqrtReal(square));
   }
-  r->coupling = least;
-  r->rounding = rank ? PETSC_MACHINE_EPSILON * PetscSqrtReal(r->condition / r->fraction) * most : 0;
-  r->noise    = r->rounding > 0 ? r->rounding / least : 0;
+  r->rounding = rank ? PETSC_MACHINE_EPSILON * PetscSqrtReal(r->condition / r->fraction) : 0;
+  r->noise    = rank ? r->rounding * most / least : 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -535,6 +542,34 @@ static PetscErrorCode AIJTCURitzToBasis(AIJTCURitz r, const PetscScalar *Q, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The longest of n columns, whose rows are k numbers of m each */
+static PetscReal AIJTCURitzLongest(PetscInt k, PetscInt n, const PetscScalar *C, PetscInt m)
+{
+  PetscReal most = 0;
+
+  for (PetscInt j = 0; j < n; j++) {
+    PetscReal square = 0;
+
+    for (PetscInt i = 0; i < k; i++) square += AIJTCURitzSquare(C[j * m + i]);
+    most = PetscMax(most, square);
+  }
+  return PetscSqrtReal(most);
+}
+
+/*
+   How far A X and A P are from products after a step with the coefficients C. Each vector is rounded when it is written,
+   and its product with A as well, but not to the same. step: the largest part of X that is W^
+*/
+static void AIJTCURitzAddErrors(AIJTCURitz r, PetscInt np, PetscInt rank, PetscReal step)
+{
+  const PetscInt     nx = r->nx, m = nx + np + r->nw;
+  const PetscScalar *CX = r->C, *CP = r->C + nx * m;
+  const PetscReal    written = PETSC_MACHINE_EPSILON / 2, x = r->error, p = r->errorP;
+
+  r->error  = x + AIJTCURitzLongest(np, nx, CX + nx, m) * p + step * r->rounding + written;
+  r->errorP = AIJTCURitzLongest(nx, rank, CP, m) * x + AIJTCURitzLongest(np, rank, CP + nx, m) * p + r->rounding + written;
+}
+
 /*
    Solve the eigenproblem: in C the coefficients of X, and of P for the vectors from first on. C has nx + np + nw rows
    with the np of before. After it, np is that of the new P, whose column i belongs to vector[i]. AIJTCURitzNext() gives
@@ -569,9 +604,9 @@ PetscErrorCode AIJTCURitzSolve(AIJTCURitz r, PetscInt first)
   PetscCall(AIJTCURitzOrthogonalize(r, m, Z, P, n, &rank));
   PetscCall(PetscArraycpy(Z + nx * m, P, m * rank));
   PetscCall(AIJTCURitzToBasis(r, Z, nx + rank));
+  AIJTCURitzAddErrors(r, r->np, rank, step);
   r->order = m;
   r->np    = rank;
-  r->rounding *= step;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -11,6 +11,7 @@ typedef enum {
   CUBE,     /* triple ones */
   DIAGONAL, /* 1, 2, 3 ... */
   CLUSTERS, /* each seven times, but for 1e-7 of itself */
+  BAR,      /* a bar that bends: the smallest eigenvalue is 1e-5 of the largest. A P that is not exact shows */
   FREE,     /* springs in a row, not held: with the null space */
   LOADED    /* from a file: name says which */
 } Stiffness;
@@ -67,7 +68,9 @@ static const Problem problems[] = {
   {"wide", "icc", PATH, LUMPED, 600, 24, .nev = 24},
   {"wide, double", "icc", GRID, NOTHING, 900, 16, .nev = 16},
   {"wide, clusters", "none", CLUSTERS, NOTHING, 420, 16, .nev = 14},
-  {"wide, triple", "lu", CUBE, NOTHING, 343, 17, .nev = 17, .tol = 1e-11}};
+  {"wide, triple", "lu", CUBE, NOTHING, 343, 17, .nev = 17, .tol = 1e-11},
+  {"bar", "jacobi", BAR, NOTHING, 44, 6, .nev = 18},
+  {"bar, restart", "jacobi", BAR, NOTHING, 54, 8, .nev = 24, .restart = 0.9}};
 
 /* Where scalars are complex, a matrix is D A D^H with these factors on the diagonal of D: it has the eigenvalues of A */
 static PetscScalar Factor(PetscInt i, PetscInt j)
@@ -136,7 +139,12 @@ static PetscErrorCode CreateStiffness(const Problem *p, PetscReal unit, Mat *A)
 
     at[0] = i;
     if (p->stiffness == DIAGONAL) v[0] = i + 1;
-    else if (p->stiffness == CLUSTERS) v[0] = (1 + i / 7) * (1 + 1e-7 * (PetscReal)(i % 7));
+    else if (p->stiffness == BAR) {
+      v[0] = 6;
+      for (PetscInt d = -2; d <= 2; d++) {
+        if (d && i + d >= 0 && i + d < n) at[k] = i + d, v[k++] = PetscAbsInt(d) == 1 ? -4 : 1;
+      }
+    } else if (p->stiffness == CLUSTERS) v[0] = (1 + i / 7) * (1 + 1e-7 * (PetscReal)(i % 7));
     else {
       PetscInt stride = 1;
 

@@ -113,6 +113,7 @@ static PetscErrorCode Solve(Mat A, const char mode[], PetscErrorCode *ierr, Pets
   PetscCall(EPSSetType(eps, EPSLOBPCG));
   PetscCall(EPSSetDimensions(eps, BLOCK, PETSC_DETERMINE, PETSC_DETERMINE));
   PetscCall(EPSLOBPCGSetBlockSize(eps, BLOCK));
+  PetscCall(EPSLOBPCGSetRestart(eps, 0.9)); /* as with SLEPc's solver */
   PetscCall(EPSSetTolerances(eps, 1e-7, 500));
   PetscCall(EPSGetST(eps, &st));
   PetscCall(STSetType(st, STPRECOND));

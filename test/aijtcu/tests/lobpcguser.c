@@ -20,7 +20,8 @@ typedef struct {
   PetscReal   tol;
   PetscInt    most, nev, block;
   PetscBool   trackall, user_conv, user_stop, start, twice, same;
-  PetscReal   apart; /* where it is not zero, or with same, vectors to start from are that far from the first one */
+  PetscReal   restart; /* where it is not zero */
+  PetscReal   apart;   /* where it is not zero, or with same, vectors to start from are that far from the first one */
 } Case;
 
 static const Case cases[] = {
@@ -35,7 +36,8 @@ static const Case cases[] = {
   {.name = "from solutions nearly in one vector", .conv = EPS_CONV_REL, .tol = 1e-7, .most = 500, .nev = 3, .block = 4, .start = PETSC_TRUE, .apart = 1e-9},
   {.name = "from one solution, three times", .conv = EPS_CONV_REL, .tol = 1e-7, .most = 500, .nev = 3, .block = 4, .start = PETSC_TRUE, .same = PETSC_TRUE},
   {.name = "twice", .conv = EPS_CONV_REL, .tol = 1e-7, .most = 500, .nev = 3, .block = 4, .twice = PETSC_TRUE},
-  {.name = "more than blocks", .conv = EPS_CONV_REL, .tol = 1e-6, .most = 900, .nev = 8, .block = 3},
+  {.name = "more than blocks", .conv = EPS_CONV_REL, .tol = 1e-6, .most = 900, .nev = 8, .block = 3, .restart = 0.9},
+  {.name = "half a block", .conv = EPS_CONV_REL, .tol = 1e-6, .most = 900, .nev = 12, .block = 6, .restart = 0.5},
   {.name = "default block", .conv = EPS_CONV_REL, .tol = 1e-6, .most = 900, .nev = 5, .block = PETSC_DECIDE}};
 
 static PetscErrorCode Monitor(EPS eps, PetscInt its, PetscInt nconv, PetscScalar *eigr, PetscScalar *eigi,
@@ -83,6 +85,7 @@ static PetscErrorCode CreateSolver(Mat A, const char mode[], const Case *c, EPS 
   PetscCall(EPSSetType(*eps, EPSLOBPCG));
   PetscCall(EPSSetDimensions(*eps, c->nev, PETSC_DETERMINE, PETSC_DETERMINE));
   PetscCall(EPSLOBPCGSetBlockSize(*eps, c->block));
+  if (c->restart > 0) PetscCall(EPSLOBPCGSetRestart(*eps, c->restart));
   PetscCall(EPSSetTolerances(*eps, c->tol, c->most));
   PetscCall(EPSSetTrackAll(*eps, c->trackall));
   PetscCall(EPSGetST(*eps, &st));
@@ -190,7 +193,8 @@ static PetscErrorCode Compare(Mat A, const Case *c)
   PetscCall(Check(c->name, "another reason", (PetscBool)(ours.reason == theirs.reason)));
   /* SLEPc's solver draws more random vectors, so a further solve begins with others. In place of vectors that are the
      same it may take what rounding leaves of them */
-  PetscCall(Check(c->name, "other iterations", (PetscBool)(PetscAbsInt(ours.its - theirs.its) <= 1 + theirs.its / (c->same ? 2 : c->twice ? 4 : 10))));
+  PetscCall(Check(c->name, "other iterations", (PetscBool)(PetscAbsInt(ours.its - theirs.its) <= 1 + theirs.its / (c->same ? 2 : c->twice ? 4
+                                                                                                                                          : 10))));
   PetscCall(Check(c->name, "other pairs", (PetscBool)(PetscAbsInt(ours.nconv - theirs.nconv) <= 1)));
   PetscCall(Check(c->name, "monitored another number of times", (PetscBool)(c->twice || PetscAbsInt((ours.monitored - ours.its) - (theirs.monitored - theirs.its)) <= 2)));
   PetscCall(Check(c->name, "other estimates were tracked", (PetscBool)((ours.tracked == c->block) == (theirs.tracked == c->block))));
@@ -285,6 +289,45 @@ static PetscErrorCode TestOthers(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode SolveRestart(EPS eps, PetscInt nev, PetscReal restart, const char what[])
+{
+  PetscReal now;
+  PetscInt  nconv;
+
+  PetscFunctionBegin;
+  PetscCall(EPSSetDimensions(eps, nev, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(EPSSolve(eps));
+  PetscCall(EPSGetConverged(eps, &nconv));
+  PetscCall(EPSLOBPCGGetRestart(eps, &now));
+  PetscCall(Check("restart", what, (PetscBool)(nconv >= nev && now == restart)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Vectors are locked sooner where pairs do not fit into a block, and nobody said when */
+static PetscErrorCode TestRestart(Mat A)
+{
+  const Case c = {.name = "restart", .conv = EPS_CONV_REL, .tol = 1e-6, .most = 900, .nev = 12, .block = 4};
+  Told       theirs, ours;
+  EPS        eps;
+  PC         pc;
+
+  PetscFunctionBegin;
+  PetscCall(CreateSolver(A, "always", &c, &eps, &pc));
+  PetscCall(SolveRestart(eps, 12, (PetscReal)0.25, "of three blocks"));
+  PetscCall(SolveRestart(eps, 3, (PetscReal)0.9, "of less than a block"));
+  PetscCall(SolveRestart(eps, 9, (PetscReal)0.25, "of blocks again"));
+  PetscCall(EPSLOBPCGSetRestart(eps, 0.75));
+  PetscCall(SolveRestart(eps, 12, (PetscReal)0.75, "of the user"));
+  PetscCall(EPSDestroy(&eps));
+  PetscCall(CreateSolver(A, "off", &c, &eps, &pc));
+  PetscCall(SolveRestart(eps, 12, (PetscReal)0.9, "of SLEPc"));
+  PetscCall(EPSDestroy(&eps));
+  PetscCall(Solve(A, "off", &c, &theirs));
+  PetscCall(Solve(A, "always", &c, &ours));
+  PetscCall(Check("restart", "not fewer iterations", (PetscBool)(ours.its < theirs.its)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **args)
 {
   Mat A;
@@ -296,6 +339,7 @@ int main(int argc, char **args)
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) PetscCall(Compare(A, &cases[k]));
   PetscCall(TestOthers(A));
   if (!SLEPC_VERSION_LT(3, 26, 0)) {
+    PetscCall(TestRestart(A));
     PetscCall(TestNaN(A, 0, 2));
     PetscCall(TestNaN(A, 0.8, 50)); /* some have converged */
   }
