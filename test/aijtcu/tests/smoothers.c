@@ -3,6 +3,7 @@ static char help[] = "Tests set-ups of smoothers: zeros on PCJACOBI's diagonal, 
   -n <points>      : of a grid, along each side\n\n";
 
 #include <petscksp.h>
+#include <petscaijtcu.h>
 #include "grid.h"
 
 static int failed;
@@ -189,6 +190,7 @@ int main(int argc, char **args)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &args, NULL, help));
+  PetscCall(PetscDLLibraryRegister_petscaijtcu());
   PetscCall(PetscOptionsGetString(NULL, NULL, "-mat_type", type, sizeof(type), NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL));
   PetscCall(GridCreate(type, n, 2, &values, &A));
