@@ -40,8 +40,8 @@ typedef struct {
 
 /*
    Step lengths of conjugate gradients, of sums of each column: now is r^T M r, curvature p^T A p, and before are those
-   of the iteration before. kept gets N numbers now, then N curvatures: what has the sign of before, else zero; complex
-   r^T M r where it is a number. step_j is their quotient. All are zero where active_j is zero
+   of the iteration before. kept gets N numbers now, then N curvatures: what is finite and has the sign of before, else
+   zero; complex r^T M r where it is finite. step_j is their quotient. All are zero where active_j is zero
 */
 typedef struct {
   const BlockNumber *active, *now, *before, *curvature, *curvature_before;
@@ -122,8 +122,8 @@ typedef enum {
   BLOCK_MULTIPLY,         /* x y */
   BLOCK_DIVIDE,           /* x / y, or zero where y is zero */
   BLOCK_CONJUGATE_DIVIDE, /* conj(x) / y, or zero where y is zero */
-  BLOCK_SAME_SIGN,        /* x where it has the sign of y, else zero. For complex numbers that of the real part */
-  BLOCK_NUMBER            /* x where it is a number, else zero */
+  BLOCK_SAME_SIGN,        /* x where it is finite and has the sign of y, else zero; of complex x and y the real parts have it */
+  BLOCK_FINITE            /* x where it is finite, else zero */
 } BlockScalarOp;
 
 typedef struct {
@@ -197,15 +197,20 @@ typedef struct {
 
 extern const BlockOps BlockOpsHost, BlockOpsDevice;
 
-/* x where it has the sign of y. Looks at signs, because a product of small numbers is zero */
+HRPB_INLINE bool BlockIsFinite(BlockNumber x)
+{
+  return x - x == 0;
+}
+
+/* x where it is finite and has the sign of y. Looks at signs, because a product of small numbers is zero */
 HRPB_INLINE BlockNumber BlockSameSign(BlockNumber x, BlockNumber y)
 {
 #if defined(HRPB_USE_COMPLEX)
   const HrpbScalar a = BlockReal(x), b = BlockReal(y);
 
-  return x != x || (a > 0 && b < 0) || (a < 0 && b > 0) ? 0 : x;
+  return !BlockIsFinite(x) || (a > 0 && b < 0) || (a < 0 && b > 0) ? 0 : x;
 #else
-  return (x > 0 && y > 0) || (x < 0 && y < 0) ? x : 0;
+  return BlockIsFinite(x) && ((x > 0 && y > 0) || (x < 0 && y < 0)) ? x : 0;
 #endif
 }
 
@@ -215,7 +220,7 @@ HRPB_INLINE BlockNumber BlockScalar(BlockScalarOp op, BlockNumber x, BlockNumber
   if (op == BLOCK_MULTIPLY) return x * y;
   if (op == BLOCK_DIVIDE) return y == 0 ? 0 : x / y;
   if (op == BLOCK_CONJUGATE_DIVIDE) return y == 0 ? 0 : BlockConj(x) / y;
-  if (op == BLOCK_NUMBER) return x == x ? x : 0;
+  if (op == BLOCK_FINITE) return BlockIsFinite(x) ? x : 0;
   return BlockSameSign(x, y);
 }
 
@@ -223,7 +228,7 @@ HRPB_INLINE BlockNumber BlockScalar(BlockScalarOp op, BlockNumber x, BlockNumber
 HRPB_INLINE BlockNumber BlockStepLength(const BlockLengths *l, int64_t j, BlockNumber kept[2])
 {
 #if defined(HRPB_USE_COMPLEX)
-  const BlockScalarOp op = BLOCK_NUMBER; /* PETSc looks at the sign of r^T M r in real arithmetic alone */
+  const BlockScalarOp op = BLOCK_FINITE; /* PETSc looks at the sign of r^T M r in real arithmetic alone */
 #else
   const BlockScalarOp op = BLOCK_SAME_SIGN;
 #endif

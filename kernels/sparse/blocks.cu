@@ -169,14 +169,17 @@ static __device__ __forceinline__ uint32_t Bisect(const HrpbInt *columns, uint32
 }
 
 namespace {
-/* Where numbers of a block are: by multiplications with 1 / columns and 1 / size */
+/*
+   Where numbers of a block are: by multiplications with 1 / columns and 1 / size. Such a quotient is right for rows that
+   have a table; part is 0 for others
+*/
 struct Quotients {
   int32_t  mb, cb, size;
   uint32_t over;
   uint64_t part;
 
   __device__ int32_t RowOf(int32_t number) const { return (int32_t)((uint32_t)number * over >> SHIFT); }
-  __device__ int32_t BlockOf(int32_t i) const { return (int32_t)((uint32_t)i * part >> 32); }
+  __device__ int32_t BlockOf(int32_t i) const { return part ? (int32_t)((uint32_t)i * part >> 32) : i / size; }
 };
 
 /* A block of A, and the row of B that it meets */
@@ -237,7 +240,7 @@ template <int MB, int THREADS> static __global__ void __launch_bounds__(HRPB_THR
   __shared__ int32_t                      across[HRPB_THREADS]; /* from one row of A's block to the next, or column */
   const int32_t                           group = threadIdx.x / THREADS, thread = threadIdx.x % THREADS, mb = MB ? MB : a.mb, cb = a.cb, size = a.rb * cb;
   const Quotients                         q      = {mb, cb, size, ((1u << SHIFT) + (uint32_t)cb - 1) / (uint32_t)cb,
-                                                    (((uint64_t)1 << 32) + (uint64_t)size - 1) / (uint64_t)size};
+                                                    a.bits ? (((uint64_t)1 << 32) + (uint64_t)size - 1) / (uint64_t)size : 0};
   HrpbScalar *const                       sums   = (HrpbScalar *)(shared + (size_t)group * a.bytes);
   int32_t *const                          keys   = (int32_t *)(sums + (a.bits ? (size_t)size * SparseMost(a.bits) : 0));
   uint16_t *const                         places = (uint16_t *)(keys + ((size_t)1 << a.bits));

@@ -132,8 +132,8 @@ static PetscErrorCode AIJTCUSolveBCGS(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
     }
     PetscCall(AIJTCUBlockBAorAB(ksp, s, P, W[0], Z[0], &V));
     PetscCall(AIJTCUBlockDots(ctx, 1, &RP, V, AIJTCUBlockScalars(ctx, D1)));
-    /* a NaN in (v, rp) stops the step as zero does */
-    PetscCall(AIJTCUBlockScalarOp(ctx, BLOCK_NUMBER, active, temp, AIJTCUBlockScalars(ctx, D1), NULL));
+    /* NaN or Inf in (v, rp) stops the step as zero does */
+    PetscCall(AIJTCUBlockScalarOp(ctx, BLOCK_FINITE, active, temp, AIJTCUBlockScalars(ctx, D1), NULL));
     PetscCall(AIJTCUBlockScalarOp(ctx, BLOCK_DIVIDE, active, alpha, rho, temp));
     PetscCall(AIJTCUBlockCopy(ctx, R, S)); /* s <- r - alpha v */
     PetscCall(AIJTCUBlockMAXPY(ctx, S, -1, 1, alpha, &V));

@@ -121,6 +121,7 @@ typedef struct { /* a level: its operator, smoothers, and transfers to and from 
 } AIJTCUMGVectorLevel;
 PETSC_INTERN PetscErrorCode AIJTCUMGVectorApply(PC, AIJTCUMGVector *, PetscInt, const AIJTCUMGVectorLevel[], Mat, PetscInt, PetscBool, Vec, Vec, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUMGVectorDestroy(AIJTCUMGVector *);
+PETSC_INTERN PetscBool      AIJTCUKSPIsWatched(KSP);
   #endif
 
 /* pcasm.c: PCASM and PCGASM of a block */

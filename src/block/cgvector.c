@@ -5,9 +5,9 @@
    host in one copy, for the test. The host has launched by then all that the test does not decide: the step of X, and,
    where the norm is one of M r, the preconditioner. The arithmetic is that of a block of one column.
 
-   A step that must not be made is one of zero: p^T A p or r^T M r is zero, is no number, or has changed its sign. The
+   A step that must not be made is one of zero: p^T A p or r^T M r is zero, is not finite, or has changed its sign. The
    host finds that in the copy, and ends as KSPSolve_CG() does. Products, preconditioner, monitors and tests are the
-   same calls as there, in the same order.
+   same calls as there, in the same order. Where the norm is one of M r, M has by then been applied once more.
 */
 #include "blockksp.h"
 
@@ -54,9 +54,9 @@ PetscErrorCode AIJTCUCGVectorDestroy(AIJTCUCGVector *v)
 }
 
 /* Memory. have is false where there is none */
-static PetscErrorCode AIJTCUCGVectorMemory(AIJTCUCGVector v, cudaStream_t stream, PetscBool *have)
+static PetscErrorCode AIJTCUCGVectorMemory(AIJTCUCGVector v, PetscInt n, cudaStream_t stream, PetscBool *have)
 {
-  const size_t bytes = (*BlockOpsDevice.work)(v->n, 1, 2);
+  const size_t bytes = (*BlockOpsDevice.work)(n, 1, 2);
 
   PetscFunctionBegin;
   PetscCall(AIJTCUDeviceMalloc(bytes + NSCALARS * sizeof(*v->scalars), stream, &v->work));
@@ -67,6 +67,7 @@ static PetscErrorCode AIJTCUCGVectorMemory(AIJTCUCGVector v, cudaStream_t stream
   v->scalars = (PetscScalar *)((char *)v->work + bytes);
   for (int k = 0; k < NSCALARS; k++) v->host[k] = k == ACTIVE;
   PetscCallCUDA(cudaMemcpyAsync(v->scalars, v->host, NSCALARS * sizeof(*v->host), cudaMemcpyHostToDevice, stream));
+  v->n = n; /* last: after an error all is made anew */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -79,9 +80,9 @@ static PetscErrorCode AIJTCUCGVectorHave(AIJTCUCGVector *v, PetscInt n, PetscBoo
   if (*v && (*v)->n == n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUCGVectorDestroy(v));
   PetscCall(PetscNew(v));
-  (*v)->n = n;
+  (*v)->n = -1;
   AIJTCUWorkspaceUser(PETSC_TRUE);
-  AIJTCUCallOnStream(stream, AIJTCUCGVectorMemory(*v, stream, have));
+  AIJTCUCallOnStream(stream, AIJTCUCGVectorMemory(*v, n, stream, have));
   if (!*have) PetscCall(AIJTCUCGVectorDestroy(v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -205,6 +206,17 @@ static PetscErrorCode AIJTCUCGPrecondition(KSP ksp, AIJTCUCGVector v, PetscInt k
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Bring the scalars to the host. The device goes on with x += step p, unless p is NULL */
+static PetscErrorCode AIJTCUCGFetchScalars(KSP ksp, AIJTCUCGVector v, Vec p)
+{
+  AIJTCUCGArgs a = {.now = 0};
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUCGCall(v, AIJTCUCGFetch, &a, p, NULL, p ? ksp->vec_sol : NULL, p ? 2 : 0));
+  PetscCallCUDA(cudaEventSynchronize(v->fetched));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The residual at the beginning, and the objective */
 static PetscErrorCode AIJTCUCGBegin(KSP ksp, Mat A, AIJTCUCGData *cg)
 {
@@ -225,26 +237,44 @@ static PetscErrorCode AIJTCUCGBegin(KSP ksp, Mat A, AIJTCUCGData *cg)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The norm to test, from the scalars that begin at k */
-static PetscReal AIJTCUCGNorm(KSP ksp, const PetscScalar *host)
+/* The norm to test. One whose square has no digits, or is not finite, is found without that */
+static PetscErrorCode AIJTCUCGNorm(KSP ksp, const PetscScalar *host, PetscReal *norm)
 {
-  return ksp->normtype == KSP_NORM_NONE ? 0 : PetscSqrtReal(PetscAbsScalar(host[ksp->normtype == KSP_NORM_NATURAL ? BETA : NORM]));
+  const PetscBool natural = (PetscBool)(ksp->normtype == KSP_NORM_NATURAL);
+  const PetscReal square  = ksp->normtype == KSP_NORM_NONE ? 0 : PetscAbsScalar(host[natural ? BETA : NORM]);
+  const PetscReal least   = 1 / (PETSC_MACHINE_EPSILON * PETSC_MAX_REAL);
+
+  PetscFunctionBegin;
+  *norm = PetscSqrtReal(square);
+  if (natural || ksp->normtype == KSP_NORM_NONE || (square >= least && square <= PETSC_MAX_REAL)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecNorm(ksp->work[ksp->normtype == KSP_NORM_PRECONDITIONED ? VEC_Z : VEC_R], NORM_2, norm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* KSPSolve_CG() leaves its loop in iteration i with a reason. That counts only where the iteration was to be made */
+static void AIJTCUCGLeave(KSP ksp, PetscInt i)
+{
+  if (i >= ksp->max_it) ksp->reason = KSP_DIVERGED_ITS;
 }
 
 /* Whether iteration i ends the solve before its step: in the order of KSPSolve_CG() */
 static PetscErrorCode AIJTCUCGBreaksDown(KSP ksp, PetscInt i, const PetscScalar *now, const PetscScalar *before, const PetscScalar *kept)
 {
   PetscFunctionBegin;
+  ksp->its = i; /* it is looked at there before the next iteration begins */
   KSPCheckDot(ksp, now[BETA]);
+  ksp->its = i + 1;
   if (now[BETA] == 0) {
     ksp->reason = KSP_CONVERGED_ATOL;
     PetscCall(PetscInfo(ksp, "converged due to beta = 0\n"));
+    AIJTCUCGLeave(ksp, i);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (i && kept[0] == 0) {
     PetscCheck(!ksp->errorifnotconverged, PetscObjectComm((PetscObject)ksp), PETSC_ERR_NOT_CONVERGED, "Diverged due to indefinite preconditioner, beta %g, betaold %g", (double)now[BETA], (double)before[BETA]);
     ksp->reason = KSP_DIVERGED_INDEFINITE_PC;
     PetscCall(PetscInfo(ksp, "diverging due to indefinite preconditioner\n"));
+    AIJTCUCGLeave(ksp, i);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   KSPCheckDot(ksp, now[DPI]);
@@ -257,6 +287,7 @@ static PetscErrorCode AIJTCUCGBreaksDown(KSP ksp, PetscInt i, const PetscScalar 
     ksp->reason = KSP_DIVERGED_INDEFINITE_MAT;
     PetscCall(PetscInfo(ksp, "diverging due to indefinite matrix\n"));
   }
+  AIJTCUCGLeave(ksp, i);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -276,10 +307,9 @@ static PetscErrorCode AIJTCUCGSolve(KSP ksp, AIJTCUCGVector v, AIJTCUCGData *cg)
   const PetscBool early = (PetscBool)(ksp->normtype == KSP_NORM_PRECONDITIONED || ksp->normtype == KSP_NORM_NATURAL);
   const PetscBool late  = (PetscBool)(ksp->normtype == KSP_NORM_UNPRECONDITIONED);
   const Vec       R = ksp->work[VEC_R], Z = ksp->work[VEC_Z], P = ksp->work[VEC_P];
-  const PetscInt  most = ksp->max_it; /* one iteration at least */
+  const PetscInt  most = ksp->max_it; /* one iteration is made at least */
   PetscScalar     b = 0, a = 1; /* as KSPSolve_CG() has them */
   PetscReal       norm;
-  AIJTCUCGArgs    args = {.now = BETA};
   Mat             A;
 
   PetscFunctionBegin;
@@ -288,11 +318,10 @@ static PetscErrorCode AIJTCUCGSolve(KSP ksp, AIJTCUCGVector v, AIJTCUCGData *cg)
   if (ksp->calc_sings) cg->e[0] = 0;
   if (early) {
     PetscCall(AIJTCUCGPrecondition(ksp, v, BETA));
-    PetscCall(AIJTCUCGCall(v, AIJTCUCGFetch, &args, NULL, NULL, NULL, 0));
-    PetscCallCUDA(cudaEventSynchronize(v->fetched));
+    PetscCall(AIJTCUCGFetchScalars(ksp, v, NULL));
   }
   if (late) PetscCall(VecNorm(R, NORM_2, &norm));
-  else norm = AIJTCUCGNorm(ksp, v->host);
+  else PetscCall(AIJTCUCGNorm(ksp, v->host, &norm));
   KSPCheckNorm(ksp, norm);
   PetscCall(AIJTCUCGTest(ksp, 0, norm));
   if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
@@ -303,8 +332,8 @@ static PetscErrorCode AIJTCUCGSolve(KSP ksp, AIJTCUCGVector v, AIJTCUCGData *cg)
     const PetscInt           now = i % 2 ? SECOND : 0, next = SECOND - now;
     const PetscScalar *const host = v->host + now, *const before = v->host + (i ? next : now);
     PetscScalar              old[SECOND]; /* the scalars of before, which those of the next iteration overwrite */
+    AIJTCUCGArgs             args = {.now = now, .before = i ? next : now, .nsums = late};
 
-    args     = (AIJTCUCGArgs){.now = now, .before = i ? next : now, .nsums = late};
     ksp->its = i + 1;
     for (int k = 0; k < SECOND; k++) old[k] = before[k];
     if (i) PetscCall(AIJTCUCGCall(v, AIJTCUCGDirection, &args, Z, NULL, P, 2));
@@ -312,8 +341,7 @@ static PetscErrorCode AIJTCUCGSolve(KSP ksp, AIJTCUCGVector v, AIJTCUCGData *cg)
     PetscCall(KSP_MatMult(ksp, A, P, Z));
     PetscCall(AIJTCUCGCall(v, AIJTCUCGStep, &args, Z, P, R, late ? 6 : 4));
     if (early) PetscCall(AIJTCUCGPrecondition(ksp, v, next));
-    PetscCall(AIJTCUCGCall(v, AIJTCUCGFetch, &args, P, NULL, ksp->vec_sol, 2));
-    PetscCallCUDA(cudaEventSynchronize(v->fetched));
+    PetscCall(AIJTCUCGFetchScalars(ksp, v, P));
     PetscCall(AIJTCUCGBreaksDown(ksp, i, host, i ? old : host, v->host + KEPT));
     if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
     if (ksp->calc_sings) {
@@ -323,14 +351,18 @@ static PetscErrorCode AIJTCUCGSolve(KSP ksp, AIJTCUCGVector v, AIJTCUCGData *cg)
       a        = host[BETA] / host[DPI];
       cg->d[i] = PetscSqrtReal(PetscAbsScalar(b)) * cg->e[i] + 1 / a;
     }
-    norm = AIJTCUCGNorm(ksp, v->host + next);
+    PetscCall(AIJTCUCGNorm(ksp, v->host + next, &norm));
     KSPCheckNorm(ksp, norm);
     cg->obj -= 0.5 * host[BETA] / host[DPI] * host[BETA];
     PetscCall(AIJTCUCGTest(ksp, i + 1, norm));
-    if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
-    if (early) KSPCheckDot(ksp, v->host[next + BETA]);
-    else PetscCall(AIJTCUCGPrecondition(ksp, v, next));
-    if (i + 1 >= ksp->max_it) ksp->reason = KSP_DIVERGED_ITS;
+    if (ksp->reason) {
+      AIJTCUCGLeave(ksp, i);
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    if (!early) PetscCall(AIJTCUCGPrecondition(ksp, v, next));
+    if (!early && i + 1 >= ksp->max_it) PetscCall(AIJTCUCGFetchScalars(ksp, v, NULL));
+    if (early || i + 1 >= ksp->max_it) KSPCheckDot(ksp, v->host[next + BETA]);
+    AIJTCUCGLeave(ksp, i + 1);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -357,8 +389,10 @@ PetscErrorCode AIJTCUCGVectorSolve(KSP ksp, AIJTCUCGVector *v, PetscBool *done)
   PetscFunctionBegin;
   PetscCall(AIJTCUCGGetData(ksp, &cg));
   PetscCall(AIJTCUCGIsPlain(ksp, cg, done));
-  if (*done) PetscCall(AIJTCUCGVectorHave(v, ksp->vec_sol->map->n, done));
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUCGVectorHave(v, ksp->vec_sol->map->n, done));
   if (*done) PetscCall(AIJTCUCGSolve(ksp, *v, cg));
+  else PetscCall(PetscInfo(ksp, "aijtcu: cg as PETSc has it: no memory for its scalars\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

@@ -207,7 +207,7 @@ static PetscErrorCode KSPSolve_AIJTCU(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Let KSPSolve() be ours with an operator that is on the device of one process */
+/* Let KSPSolve() be ours with an operator on the device of one process, where kernels of ours run */
 static PetscErrorCode AIJTCUVectorEnter(KSP ksp, AIJTCUBlockKSP *s, Mat A)
 {
   PetscBool   ours = PETSC_FALSE;
@@ -216,7 +216,7 @@ static PetscErrorCode AIJTCUVectorEnter(KSP ksp, AIJTCUBlockKSP *s, Mat A)
   PetscFunctionBegin;
   if (!s->method->vector) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUGetPlan(A, &plan));
-  if (plan && plan->id.kind == AIJTCU_KIND_SEQ) PetscCall(AIJTCUAtDevice(A, plan, &ours));
+  if (plan && plan->id.kind == AIJTCU_KIND_SEQ) PetscCall(AIJTCUOnDevice(A, plan, &ours));
   if (ksp->ops->solve != KSPSolve_AIJTCU) s->solve = ksp->ops->solve;
   ksp->ops->solve = ours ? KSPSolve_AIJTCU : s->solve;
   PetscFunctionReturn(PETSC_SUCCESS);

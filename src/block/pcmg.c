@@ -873,7 +873,7 @@ static PetscErrorCode AIJTCUMGApplyVector(PC pc, AIJTCUMG *s, Vec b, Vec x, Pets
   *done = PETSC_FALSE;
   PetscCall(AIJTCUMGOperatorsSync(pc, s));
   PetscCall(AIJTCUMGCoarseSync(pc, s, MATSEQDENSECUDA));
-  if (!s->coarse) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!s->coarse || AIJTCUKSPIsWatched(mg->levels[0]->smoothd)) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt l = 1; l < s->nlevels; l++) {
     const PC_MG_Levels      *given = mg->levels[l];
     const AIJTCUMGOperators *op    = &s->operators[l];

@@ -26,12 +26,12 @@ static PetscErrorCode AIJTCUMGVectorReset(AIJTCUMGVector s)
 {
   PetscFunctionBegin;
   if (s->graph) (void)AIJTCUForgetError(cudaGraphExecDestroy(s->graph)); /* one that runs ends before it is gone */
-  if (s->memory) {
+  if (s->work) PetscCallCUDA(cudaFreeAsync(s->work, AIJTCUDeviceStreamBehind()));
+  PetscCall(AIJTCUMGSingleDestroy(&s->single));
+  if (s->memory) { /* last: with its last user the device forgets the order of its work */
     PetscCallCUDA(cudaFreeAsync(s->memory, AIJTCUDeviceStreamBehind()));
     AIJTCUWorkspaceUser(PETSC_FALSE);
   }
-  if (s->work) PetscCallCUDA(cudaFreeAsync(s->work, AIJTCUDeviceStreamBehind()));
-  PetscCall(AIJTCUMGSingleDestroy(&s->single));
   PetscCall(PetscFree(s->list));
   PetscCall(PetscMemzero(s, sizeof(*s)));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -43,6 +43,17 @@ PetscErrorCode AIJTCUMGVectorDestroy(AIJTCUMGVector *s)
   if (*s) PetscCall(AIJTCUMGVectorReset(*s));
   PetscCall(PetscFree(*s));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether somebody would miss a KSPSolve(): functions around it, histories, views, what is printed after it */
+PetscBool AIJTCUKSPIsWatched(KSP ksp)
+{
+  const PetscBool around = (PetscBool)(ksp->presolve || ksp->postsolve || ksp->presolve_ew || ksp->postsolve_ew || ksp->guess);
+  const PetscBool kept   = (PetscBool)(ksp->numbermonitors || ksp->res_hist || ksp->err_hist || ksp->numberreasonviews || ksp->convergedreasonviewer);
+  const PetscBool viewed = (PetscBool)(ksp->view || ksp->viewPre || ksp->viewRate || ksp->viewFinalRes || ksp->viewMat || ksp->viewPMat || ksp->viewRhs || ksp->viewSol);
+  const PetscBool values = (PetscBool)(ksp->viewEV || ksp->viewSV || ksp->viewEVExp || ksp->viewMatExp || ksp->viewPOpExp);
+
+  return (PetscBool)(around || kept || viewed || values);
 }
 
 /* What a KSP smooths with, if it is the plain case */
@@ -59,8 +70,7 @@ static PetscErrorCode AIJTCUMGSmootherGet(KSP ksp, Mat A, AIJTCUMGSmoother *m, P
   PetscFunctionBegin;
   PetscCall(PetscMemzero(m, sizeof(*m)));
   PetscCall(PetscObjectTypeCompare((PetscObject)ksp, KSPCHEBYSHEV, is));
-  if (ksp->normtype != KSP_NORM_NONE || ksp->max_it < 1 || ksp->transpose_solve || ksp->numbermonitors || ksp->presolve || ksp->postsolve ||
-      ksp->view || ksp->viewPre || ksp->pc_side == PC_RIGHT) *is = PETSC_FALSE;
+  if (ksp->normtype != KSP_NORM_NONE || ksp->max_it < 1 || ksp->transpose_solve || ksp->pc_side == PC_RIGHT || AIJTCUKSPIsWatched(ksp)) *is = PETSC_FALSE;
   if (!*is) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(KSPGetOperators(ksp, &P, NULL));
   PetscCall(MatGetNullSpace(A, &nullsp[0]));
@@ -324,14 +334,12 @@ static PetscErrorCode AIJTCUMGVectorComplete(PC pc, AIJTCUMGVector s, cudaStream
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The list for these levels. None of it is kept where it is not the plain case */
-static PetscErrorCode AIJTCUMGVectorBuild(PC pc, AIJTCUMGVector s, PetscInt nlevels, const AIJTCUMGVectorLevel level[], Mat coarse,
-                                          PetscInt cycles, PetscBool single, PetscBool *is)
+static PetscErrorCode AIJTCUMGVectorFill(PC pc, AIJTCUMGVector s, PetscInt nlevels, const AIJTCUMGVectorLevel level[], Mat coarse,
+                                         PetscInt cycles, PetscBool single, PetscBool *is)
 {
   cudaStream_t stream = NULL;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUMGVectorReset(s));
   s->nlevels       = nlevels;
   s->cycles        = cycles;
   s->wants_single  = single;
@@ -353,7 +361,20 @@ static PetscErrorCode AIJTCUMGVectorBuild(PC pc, AIJTCUMGVector s, PetscInt nlev
     if (*is) PetscCall(AIJTCUMGProductGet(g->up, g->up_transposed, &r->up, is));
   }
   if (*is) AIJTCUCallOnStream(stream, AIJTCUMGVectorComplete(pc, s, stream, is));
-  if (!*is) PetscCall(AIJTCUMGVectorReset(s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The list for these levels. None of it is kept after an error, or where it is not the plain case */
+static PetscErrorCode AIJTCUMGVectorBuild(PC pc, AIJTCUMGVector s, PetscInt nlevels, const AIJTCUMGVectorLevel level[], Mat coarse,
+                                          PetscInt cycles, PetscBool single, PetscBool *is)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUMGVectorReset(s));
+  ierr = AIJTCUMGVectorFill(pc, s, nlevels, level, coarse, cycles, single, is);
+  if (ierr || !*is) PetscCall(AIJTCUMGVectorReset(s));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -492,6 +492,8 @@ static void TestCGStep(const Case &c, bool all, bool has_sums, BlockStepKind kin
     else if (j % 3 == 1) active[k] = 0;
     if (active[k] != 0 && (sizeof(BlockNumber) > sizeof(HrpbScalar) || SameSign(now[k], before[k]))) kept0[k] = now[k];
     if (active[k] != 0 && SameSign(curvature[k], curvature_before[k])) kept0[k + (size_t)c.N] = curvature[k];
+    if (!all && j % 5 == 3) now[k] = (BlockNumber)(HrpbScalar)INFINITY, kept0[k] = 0;
+    if (!all && j % 5 == 4) curvature[k] = (BlockNumber)(HrpbScalar)INFINITY, kept0[k + (size_t)c.N] = 0;
     if (kept0[k] == 0 || kept0[k + (size_t)c.N] == 0) Fill(&W, j, nan_value);
   }
   Vectors R0 = R;
@@ -667,7 +669,7 @@ static BlockNumber ScalarOp(BlockScalarOp op, BlockNumber x, BlockNumber y)
   if (op == BLOCK_MULTIPLY) return x * y;
   if (op == BLOCK_DIVIDE) return y != 0 ? x / y : 0;
   if (op == BLOCK_CONJUGATE_DIVIDE) return y != 0 ? BlockConj(x) / y : 0;
-  if (op == BLOCK_NUMBER) return IsNaN(Widen(x)) ? 0 : x;
+  if (op == BLOCK_FINITE) return IsNaN(Widen(x)) ? 0 : x;
 #if defined(HRPB_USE_COMPLEX)
   return x.re != 0 && y.re != 0 && std::signbit(x.re) != std::signbit(y.re) ? 0 : x;
 #else
@@ -679,7 +681,7 @@ static void TestScalars(bool device, int64_t N)
 {
   const HrpbScalar values[] = {1, -2, 0, std::numeric_limits<HrpbScalar>::min(), -std::numeric_limits<HrpbScalar>::min()};
 
-  for (BlockScalarOp op : {BLOCK_MULTIPLY, BLOCK_DIVIDE, BLOCK_CONJUGATE_DIVIDE, BLOCK_SAME_SIGN, BLOCK_NUMBER}) {
+  for (BlockScalarOp op : {BLOCK_MULTIPLY, BLOCK_DIVIDE, BLOCK_CONJUGATE_DIVIDE, BLOCK_SAME_SIGN, BLOCK_FINITE}) {
     Numbers x, y, active, out((size_t)N + 1, guard);
     bool    right = true;
 

@@ -454,9 +454,9 @@ template <typename T> static T At(const T *a, int ld, cublasOperation_t op, int 
   } \
   EXPORT cublasStatus_t cublas##LETTER##nrm2_v2(cublasHandle_t, int n, const T *x, int incx, T *r) \
   { \
-    double sum = 0; \
-    for (int i = 0; i < n; i++) sum += (double)x[(size_t)i * (size_t)incx] * (double)x[(size_t)i * (size_t)incx]; \
-    *r = (T)__builtin_sqrt(sum); \
+    long double sum = 0; /* squares do not overflow */ \
+    for (int i = 0; i < n; i++) sum += (long double)x[(size_t)i * (size_t)incx] * (long double)x[(size_t)i * (size_t)incx]; \
+    *r = (T)__builtin_sqrtl(sum); \
     return CUBLAS_STATUS_SUCCESS; \
   } \
   EXPORT cublasStatus_t cublas##LETTER##asum_v2(cublasHandle_t, int n, const T *x, int incx, T *r) \

@@ -329,7 +329,7 @@ static PetscErrorCode TestScalars(const Test *t)
   PetscFunctionBegin;
   PetscCall(Coefficients(t, NX, 0, &coef));
   PetscCall(PetscMalloc1(t->N, &host));
-  for (BlockScalarOp op = BLOCK_MULTIPLY; op <= BLOCK_NUMBER; op++) {
+  for (BlockScalarOp op = BLOCK_MULTIPLY; op <= BLOCK_FINITE; op++) {
     PetscCall(AIJTCUBlockScalarOp(t->ctx, op, AIJTCUBlockScalars(t->ctx, 0), AIJTCUBlockScalars(t->ctx, NX),
       AIJTCUBlockScalars(t->ctx, 1), AIJTCUBlockScalars(t->ctx, 2)));
     PetscCall(AIJTCUBlockToHost(t->ctx, 1, AIJTCUBlockScalars(t->ctx, NX), host));
@@ -340,7 +340,7 @@ static PetscErrorCode TestScalars(const Test *t)
       if (op == BLOCK_DIVIDE) expected = y == 0. ? 0 : x / y;
       if (op == BLOCK_CONJUGATE_DIVIDE) expected = y == 0. ? 0 : PetscConj(x) / y;
       if (op == BLOCK_SAME_SIGN) expected = PetscRealPart(x) * PetscRealPart(y) > 0 || (PetscDefined(USE_COMPLEX) && PetscRealPart(x) * PetscRealPart(y) == 0) ? x : 0;
-      if (op == BLOCK_NUMBER) expected = x;
+      if (op == BLOCK_FINITE) expected = x;
       PetscCall(CheckScalar("scalar operation", j, host[j], coef[j] == 0. ? 0 : expected, 1));
     }
   }

@@ -8,6 +8,13 @@ enum {
   MOST = 60 /* iterations that are looked at */
 };
 
+/* A preconditioner of the program, which multiplies by a number. One of its results is NaN, or large */
+typedef struct {
+  PetscInt  applied, bad; /* times; which of them has that result, or 0 */
+  PetscBool large;        /* so that its products with other vectors are infinite */
+  PetscReal factor;
+} Shell;
+
 /* What a solve tells */
 typedef struct {
   KSPConvergedReason reason;
@@ -24,6 +31,51 @@ static PetscErrorCode Monitor(KSP ksp, PetscInt n, PetscReal norm, void *ctx)
   (void)ksp;
   if (n < MOST) s->monitored[n] = norm;
   s->nmonitored++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ShellApply(PC pc, Vec x, Vec y)
+{
+  Shell             *shell;
+  const PetscScalar *from;
+  PetscScalar       *to;
+  PetscReal          factor, most = 0;
+  PetscInt           n;
+
+  PetscFunctionBegin;
+  PetscCall(PCShellGetContext(pc, &shell));
+  PetscCall(VecGetLocalSize(x, &n));
+  PetscCall(VecGetArrayRead(x, &from));
+  for (PetscInt i = 0; i < n; i++) most = PetscMax(most, PetscAbsScalar(from[i]));
+  factor = shell->factor;
+  if (++shell->applied == shell->bad) factor = shell->large ? PETSC_MAX_REAL / (20 * most) : (PetscReal)NAN;
+  PetscCall(VecGetArrayWrite(y, &to));
+  for (PetscInt i = 0; i < n; i++) to[i] = factor * from[i];
+  PetscCall(VecRestoreArrayWrite(y, &to));
+  PetscCall(VecRestoreArrayRead(x, &from));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Options of the shell, and of the size of right-hand sides: powers of the largest number */
+static PetscErrorCode ShellFromOptions(KSP ksp, Shell *shell, PetscReal *rhs)
+{
+  PetscReal power[2] = {0, 0};
+  PetscBool given[2];
+  PC        pc;
+
+  PetscFunctionBegin;
+  *shell = (Shell){.bad = 0};
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-shell_bad", &shell->bad, &given[0]));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-shell_large", &shell->large, NULL));
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-shell_power", &power[0], &given[1]));
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-rhs_power", &power[1], NULL));
+  shell->factor = PetscPowReal(PETSC_MAX_REAL, power[0]);
+  *rhs          = PetscPowReal(PETSC_MAX_REAL, power[1]);
+  if (!given[0] && !given[1]) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCSHELL));
+  PetscCall(PCShellSetApply(pc, ShellApply));
+  PetscCall(PCShellSetContext(pc, shell));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -50,21 +102,24 @@ static PetscErrorCode Make(MatType type, PetscInt n, PetscReal shift, PetscReal 
 
 static PetscErrorCode Run(Mat A, PetscBool zero, PetscBool eigenvalues, Solve *s)
 {
-  KSP      ksp;
-  Vec      b, x;
-  PetscInt n;
+  KSP       ksp;
+  Vec       b, x;
+  PetscInt  n;
+  PetscReal size;
+  Shell     shell;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(s, sizeof(*s)));
+  PetscCall(KSPCreate(PETSC_COMM_SELF, &ksp));
+  PetscCall(ShellFromOptions(ksp, &shell, &size));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecGetSize(b, &n));
-  for (PetscInt i = 0; i < n && !zero; i++) PetscCall(VecSetValue(b, i, 1 + 0.5 * (i % 11), INSERT_VALUES));
+  for (PetscInt i = 0; i < n && !zero; i++) PetscCall(VecSetValue(b, i, size * (1 + 0.5 * (i % 11)), INSERT_VALUES));
   PetscCall(VecAssemblyBegin(b));
   PetscCall(VecAssemblyEnd(b));
   for (PetscInt i = 0; i < n; i++) PetscCall(VecSetValue(x, i, 0.01 * (i % 5), INSERT_VALUES)); /* the guess, if it counts */
   PetscCall(VecAssemblyBegin(x));
   PetscCall(VecAssemblyEnd(x));
-  PetscCall(KSPCreate(PETSC_COMM_SELF, &ksp));
   PetscCall(KSPSetOperators(ksp, A, A));
   PetscCall(KSPSetType(ksp, KSPCG));
   PetscCall(KSPSetComputeSingularValues(ksp, eigenvalues));
@@ -73,6 +128,7 @@ static PetscErrorCode Run(Mat A, PetscBool zero, PetscBool eigenvalues, Solve *s
   PetscCall(KSPSetFromOptions(ksp));
   for (int twice = 0; twice < 2; twice++) { /* the second is from what the first has left, if a guess counts */
     s->nmonitored = 0;
+    shell.applied = 0;
     PetscCall(KSPSolve(ksp, b, x));
   }
   PetscCall(KSPGetConvergedReason(ksp, &s->reason));
@@ -124,13 +180,14 @@ int main(int argc, char **argv)
     {"negative",             20,   0,  PETSC_FALSE},
     {"one entry negative",   0,    -4, PETSC_FALSE},
   };
-  PetscInt n = 23;
+  PetscInt n = 23, most = 1;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscDLLibraryRegister_petscaijtcu());
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-ksp_max_it", &most, NULL));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(problem); k++) {
-    for (int eigenvalues = 0; eigenvalues < 2; eigenvalues++) {
+    for (int eigenvalues = 0; eigenvalues < (most ? 2 : 1); eigenvalues++) { /* PETSc has no room for those of one iteration more */
       Solve     s[2];
       PetscBool device;
       Mat       A;
@@ -165,7 +222,23 @@ int main(int argc, char **argv)
 
     test:
       suffix: ends
-      args: -pc_type jacobi -ksp_max_it {{1 2}} -ksp_norm_type {{preconditioned unpreconditioned}} -ksp_rtol {{1e-5 0.9}}
+      args: -pc_type {{none jacobi}} -ksp_max_it {{0 1 2}} -ksp_norm_type {{preconditioned unpreconditioned}} -ksp_rtol {{1e-5 0.9}}
+
+    test: # NaN, or infinite products, at the beginning, on the way, and in the last iteration
+      suffix: infinite
+      args: -shell_bad {{1 2 5}} -shell_large {{0 1}} -ksp_max_it {{4 40}} -ksp_norm_type {{preconditioned unpreconditioned natural none}}
+
+    test: # squares of norms are no numbers
+      suffix: large
+      args: -rhs_power 0.55 -shell_power -0.65 -ksp_norm_type {{unpreconditioned natural}}
+
+    test:
+      suffix: small
+      args: -rhs_power -0.55 -shell_power 0.65 -ksp_norm_type {{unpreconditioned natural}} -ksp_atol 0
+
+    test:
+      suffix: preconditioned
+      args: -rhs_power {{-0.1 0.1}} -shell_power {{-0.65 0.65}} -ksp_norm_type preconditioned -ksp_atol 0
 
     test: # PETSc's way
       suffix: settings

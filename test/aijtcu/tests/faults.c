@@ -52,10 +52,12 @@ static PetscErrorCode CheckProduct(const Scenario *s, PetscInt k, const World *w
 /* Destroy all of it, even if something fails */
 static PetscErrorCode Destroy(World *w)
 {
-  PetscErrorCode ierr = PETSC_SUCCESS, first = PCDestroy(&w->pc);
+  PetscErrorCode ierr, first = KSPDestroy(&w->ksp);
   Mat *const     mats[] = {&w->B, &w->C, &w->M, &w->X, &w->S, &w->P, &w->L, &w->A};
   Vec *const     vecs[] = {&w->x, &w->y};
 
+  ierr = PCDestroy(&w->pc);
+  if (!first) first = ierr;
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(mats); i++) {
     ierr = MatDestroy(mats[i]);
     if (!first) first = ierr;
@@ -102,9 +104,10 @@ static PetscErrorCode ActAgain(const Scenario *s, World *w)
 {
   PetscErrorCode ierr = Act(s, w);
 
-  if (ierr && fired && s->act == DoOperatorDiagonal) {
-    armed = PETSC_FALSE;
-    ierr  = Act(s, w);
+  if (ierr && fired && (s->act == DoOperatorDiagonal || s->act == DoSolve)) {
+    armed      = PETSC_FALSE;
+    cuda_error = 0;
+    ierr       = Act(s, w);
   }
   return ierr;
 }
@@ -361,6 +364,9 @@ int main(int argc, char **argv)
     test:
       suffix: cuda_memory_hierarchy
       args: -fail memory -only hierarchy -pc_gamg_aggressive_square_graph {{0 1}}
+    test:
+      suffix: cuda_solve
+      args: -fail {{cuda call memory launch}separate output} -only solve
 
     test:
       suffix: cuda_parallel

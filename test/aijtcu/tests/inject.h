@@ -243,7 +243,7 @@ static const Function calls[MAX_IMPORTS] = {ALL(NAME)};
 static PetscBool KindOf(const char *name, Kind *kind)
 {
   /* These return no error codes, or are called by PETSc */
-  const char *const answers[]   = {"PetscCtxDestroyDefault", "PetscError", "PetscObjectComm", "PetscMPIErrorString", "cudaGetErrorString", "cudaGetErrorName", "MPI_Wtime", NULL};
+  const char *const answers[]   = {"PetscCtxDestroyDefault", "PetscError", "PetscObjectComm", "PetscMPIErrorString", "cudaGetErrorString", "cudaGetErrorName", "MPI_Wtime", "PetscIsInfReal", "PetscIsNanReal", NULL};
   const char *const memory[]    = {"malloc", "calloc", "aligned_alloc", NULL};
   const char *const questions[] = {"cudaGetLastError", "cudaPeekAtLastError", NULL};
   /* the last brings a kernel to the device */

@@ -3,7 +3,7 @@
 */
 #pragma once
 
-#include <petscpc.h>
+#include <petscksp.h>
 #include <petscviewer.h>
 #if PetscDefined(HAVE_CUDA)
   #include <petscdevice_cuda.h>
@@ -30,6 +30,7 @@ struct World_ {
   Vec         x, y;    /* vectors of the host, y = A x, once they are made. With the block of A: x = A y */
   IS          rows;    /* rows of that block */
   PC          pc;
+  KSP         ksp;
   PetscViewer viewer;
   PetscInt    values, pattern; /* the values that A has */
   PetscInt    factor, shift;   /* times that factor, and this much more on the diagonal */
@@ -1211,6 +1212,90 @@ static PetscErrorCode DoHierarchy(World *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Some iterations of cg for x, which is where A is. No norms: roundings do not end it */
+static PetscErrorCode CreateSolver(Mat A, KSP *ksp, Vec *x, Vec *y)
+{
+  PetscInt     n;
+  PetscScalar *array;
+  PC           pc;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, y, x));
+  PetscCall(VecGetLocalSize(*x, &n));
+  PetscCall(VecGetArrayWrite(*x, &array));
+  for (PetscInt i = 0; i < n; i++) array[i] = (PetscScalar)(i % 5 - 1);
+  PetscCall(VecRestoreArrayWrite(*x, &array));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
+  PetscCall(KSPSetType(*ksp, KSPCG));
+  PetscCall(KSPGetPC(*ksp, &pc));
+  PetscCall(PCSetType(pc, PCNONE));
+  PetscCall(KSPSetNormType(*ksp, KSP_NORM_NONE));
+  PetscCall(KSPSetTolerances(*ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 3));
+  PetscCall(KSPSetOperators(*ksp, A, A));
+  PetscCall(KSPSetUp(*ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* 64 more on the diagonal */
+static PetscErrorCode AddDiagonal(Mat A)
+{
+  PetscInt begin, end;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  for (PetscInt i = begin; i < end; i++) PetscCall(MatSetValue(A, i, i, 64, ADD_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReadySolver(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(ReadyA(w));
+  PetscCall(AddDiagonal(w->A));
+  w->shift = 64;
+  PetscCall(Product(w, MAT_INITIAL_MATRIX, &w->C));
+  PetscCall(CreateSolver(w->A, &w->ksp, &w->x, &w->y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What PETSc's cg gives on the host */
+static PetscErrorCode IsSolved(const World *w, PetscBool *is)
+{
+  const PetscScalar *y, *z;
+  PetscInt           n;
+  Mat                A;
+  Vec                v[2];
+  KSP                ksp;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJ, w->values, w->pattern, &A));
+  PetscCall(AddDiagonal(A));
+  PetscCall(CreateSolver(A, &ksp, &v[0], &v[1]));
+  PetscCall(KSPSolve(ksp, v[0], v[1]));
+  PetscCall(VecGetLocalSize(w->y, &n));
+  PetscCall(VecGetArrayRead(w->y, &y));
+  PetscCall(VecGetArrayRead(v[1], &z));
+  *is = PETSC_TRUE;
+  for (PetscInt i = 0; i < n; i++) *is = (PetscBool)(*is && PetscAbsScalar(y[i] - z[i]) < 10 * PETSC_MACHINE_EPSILON);
+  PetscCall(VecRestoreArrayRead(v[1], &z));
+  PetscCall(VecRestoreArrayRead(w->y, &y));
+  PetscCall(KSPDestroy(&ksp));
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&v[i]));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* If it fails, the caller repeats it without a failure */
+static PetscErrorCode DoSolve(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPSolve(w->ksp, w->x, w->y));
+  w->check = IsSolved;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 typedef struct {
   const char *name;
   PetscErrorCode (*ready)(World *);
@@ -1282,4 +1367,5 @@ static const Scenario scenarios[] = {
   {"view", ReadyView, DoView, PETSC_TRUE},
   {"load", ReadyFile, DoLoad, PETSC_FALSE},
   {"hierarchy", ReadyHierarchy, DoHierarchy, PETSC_TRUE, PETSC_TRUE},
+  {"solve", ReadySolver, DoSolve, PETSC_TRUE, PETSC_TRUE},
   {"destroy", ReadyDestroy, DoDestroy, PETSC_TRUE}};
