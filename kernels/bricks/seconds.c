@@ -6,6 +6,7 @@
    needed come, and nothing else.
 */
 #include "seconds.h"
+#include "../real/rates.h"
 #include "../real/twice.h"
 
 enum {
@@ -111,6 +112,24 @@ static double Seconds(const SpmmFacts *facts, const SpmmBrickTimes *t, double st
   return 1e-12 * (all > t->least ? all : t->least);
 }
 
+/* Bricks of complex numbers have shorter panels for the same work, and other shares of L2 and of instructions */
+static SpmmBrickTimes StagedTimes(HrpbPrecision precision, const SpmmDevice *device)
+{
+  SpmmBrickTimes t = device->model->bricks[precision];
+
+  if (REAL_ENTRIES == 1 || precision != HRPB_FP64) return t;
+  t.launch *= complex_parts.bricks.launch;
+  t.block_column *= complex_parts.bricks.block_column;
+  t.brick *= complex_parts.bricks.brick;
+  t.brick_column *= complex_parts.bricks.brick_column;
+  t.staged *= complex_parts.bricks.staged;
+  t.far *= complex_parts.bricks.far;
+  t.dense *= complex_parts.bricks.dense;
+  t.cut *= complex_parts.bricks.cut;
+  t.part *= complex_parts.bricks.part;
+  return t;
+}
+
 /* With few panels the measured time already has what narrow windows save */
 double BricksStagedSeconds(const SpmmFacts *facts, const HrpbParams *params, HrpbPrecision precision, int64_t N, const SpmmDevice *device)
 {
@@ -119,10 +138,11 @@ double BricksStagedSeconds(const SpmmFacts *facts, const HrpbParams *params, Hrp
   const bool        narrow = device->model->narrow_windows_save && !SpmmHasFewPanels(facts->nrows, device);
   const int32_t     window = narrow ? SpmmWindowColumns(facts) : most;
   const double      staged = (double)s->needed_rows + (double)(s->staged_rows - s->needed_rows) * window / most;
+  const double      brought = staged / window * SectorsOf(facts, window) * (HRPB_SECTOR / (int)sizeof(HrpbScalar));
+  const SpmmBrickTimes times = StagedTimes(precision, device);
 
   (void)params;
-  return Seconds(facts, &device->model->bricks[precision], staged, staged / window * SectorsOf(facts, window) * (HRPB_SECTOR / (int)sizeof(HrpbScalar)),
-    FarShare(facts, N, true, device), N, Tiles(N, WIDE_COLS), device);
+  return Seconds(facts, &times, staged, brought, FarShare(facts, N, true, device), N, Tiles(N, WIDE_COLS), device);
 }
 
 /* The same for the rows that are needed, and a copy of B. Each tile of columns goes through A anew. All are as wide */

@@ -1,7 +1,7 @@
 /*
-   Kernels for CSR of complex numbers: which part they take of a time of csr-copy or csr-rows with the real matrix
-   (SpmmCsrTimes). The parts are taken to be the same on all devices, and in single precision. Written by `make fit`
-   from what examples/bench measured in complex double precision, commits: 344b3e1, cb4df58, 140b020
+   What complex matrices take of the times of the model: kernels for CSR, of those of csr-copy or csr-rows with the real
+   matrix (SpmmCsrTimes); bricks in double precision, of those of bricks of real numbers (SpmmBrickTimes). The parts are
+   taken to be the same on all devices, and those for CSR in single precision, too. Written by `make fit` from what examples/bench measured in complex double precision, commits: 344b3e1, cb4df58, 140b020
 */
 #pragma once
 
@@ -18,7 +18,10 @@ static const struct {
   struct { /* for each column */
     double launch, entry, scattered;
   } columns;
-} parts = {
+  struct {
+    double launch, block_column, brick, brick_column, staged, far, dense, cut, part;
+  } bricks;
+} complex_parts = {
   .rows = {
     .launch   = 0.798,
     .entry    = 0.533,
@@ -42,5 +45,16 @@ static const struct {
     .launch    = 0.704,
     .entry     = 0.33,
     .scattered = 7.51
+  },
+  .bricks = {
+    .launch       = 1.01,
+    .block_column = 0.504,
+    .brick        = 1,
+    .brick_column = 1.19,
+    .staged       = 2.29,
+    .far          = 2.82,
+    .dense        = 0.694,
+    .cut          = 0.49,
+    .part         = 1.95
   }
 };

@@ -20,16 +20,16 @@ static double InTurn(const SpmmFacts *real)
 
 static double Rows(const SpmmFacts *real, int64_t N, const SpmmCsrTimes *t)
 {
-  const double entry = parts.rows.entry * t->entry + parts.rows.in_place * t->in_place * (double)N;
+  const double entry = complex_parts.rows.entry * t->entry + complex_parts.rows.in_place * t->in_place * (double)N;
 
-  return parts.rows.launch * t->launch + entry * (double)real->nnz;
+  return complex_parts.rows.launch * t->launch + entry * (double)real->nnz;
 }
 
 static double Columns(const SpmmFacts *real, int64_t N, const SpmmCsrTimes *t)
 {
-  const double bring = parts.columns.scattered * t->scattered * (double)real->survey.needed_rows;
+  const double bring = complex_parts.columns.scattered * t->scattered * (double)real->survey.needed_rows;
 
-  return (double)N * (parts.columns.launch * t->launch + parts.columns.entry * t->entry * (double)real->nnz + bring);
+  return (double)N * (complex_parts.columns.launch * t->launch + complex_parts.columns.entry * t->entry * (double)real->nnz + bring);
 }
 
 /* An entry of B or C for each column */
@@ -41,9 +41,9 @@ static double Dense(const SpmmFacts *real, double columns, const SpmmCsrTimes *t
 static double Nodes(const SpmmFacts *real, int64_t N, const SpmmCsrTimes *t)
 {
   const double columns = (double)(N > LEAST_NODES ? N : LEAST_NODES);
-  const double entries = (parts.nodes.entry * t->entry + parts.nodes.entry_column * t->entry_column * columns) * (double)real->nnz;
+  const double entries = (complex_parts.nodes.entry * t->entry + complex_parts.nodes.entry_column * t->entry_column * columns) * (double)real->nnz;
 
-  return fmax(t->launch + InTurn(real), parts.nodes.launch * t->launch + entries + parts.nodes.dense * Dense(real, columns, t));
+  return fmax(t->launch + InTurn(real), complex_parts.nodes.launch * t->launch + entries + complex_parts.nodes.dense * Dense(real, columns, t));
 }
 
 /*
@@ -55,12 +55,12 @@ static double Copy(const SpmmFacts *real, int64_t N, const SpmmCsrTimes *t, doub
   const int64_t unit    = 64 / (int64_t)sizeof(HrpbScalar), many = (N + unit - 1) / unit * unit;
   const double  turns   = (double)(real->nnz > real->turns ? real->nnz : real->turns);
   const double  columns = (double)(N > unit ? many : N > LEAST ? N : LEAST);
-  const double  entries = parts.copy.entry * t->entry * (double)real->nnz + parts.copy.entry_column * t->entry_column * columns * turns;
+  const double  entries = complex_parts.copy.entry * t->entry * (double)real->nnz + complex_parts.copy.entry_column * t->entry_column * columns * turns;
   const double  brought = (double)real->survey.needed_rows * (double)(N > t->fewest_scattered ? N : t->fewest_scattered);
   const double  missed  = fmax(0, 1 - cache / ((double)CSR_TILE_BYTES * (double)(real->ncols ? real->ncols : 1)));
-  const double  bring   = (parts.copy.scattered * t->scattered + parts.copy.spread * t->spread * missed) * brought;
+  const double  bring   = (complex_parts.copy.scattered * t->scattered + complex_parts.copy.spread * t->spread * missed) * brought;
 
-  return parts.copy.launch * t->launch + fmax(InTurn(real), entries + bring + parts.copy.dense * Dense(real, columns, t));
+  return complex_parts.copy.launch * t->launch + fmax(InTurn(real), entries + bring + complex_parts.copy.dense * Dense(real, columns, t));
 }
 
 double ComplexCsrSeconds(const SpmmFacts *real, int64_t N, const SpmmDevice *device)
