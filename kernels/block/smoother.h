@@ -10,8 +10,8 @@ extern "C" {
 #endif
 
 /*
-   The right-hand side with which PETSc estimates eigenvalues for KSPCHEBYSHEV: KSPSetNoisy_Private(), to the bit. x[i] is
-   entry first + i of all. Does not wait
+   The right-hand side with which PETSc estimates eigenvalues for KSPCHEBYSHEV: KSPSetNoisy_Private(), to the bit. x[i]
+   is entry first + i of all. Does not wait
 */
 HrpbError BlockNoise(int64_t n, int64_t first, HrpbScalar *x, HrpbStream stream);
 

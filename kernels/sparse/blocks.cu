@@ -206,7 +206,7 @@ template <int MB> struct Chunk {
 };
 } // namespace
 
-/* Number i of the products of a block with a row of B, or none if there are fewer: then the last one is read, in vain */
+/* Number i of the products of a block with a row of B. If there are fewer it is none, and the last one is read in vain */
 template <int MB>
 static __device__ __forceinline__ void ReadChunk(const FillArgs &a, const Quotients &q, const Pair &p, int32_t i, Chunk<MB> *chunk)
 {

@@ -254,7 +254,7 @@ PetscErrorCode AIJTCUCreateGraph(Mat A, PetscBool symmetrize, PetscBool scale, P
     if (plan->id.kind == AIJTCU_KIND_MPI) {
       PetscCall(AIJTCUAtDevice(A, plan, &usable));
   #if AIJTCU_HAVE_BLOCK
-      if (filter < 0 && AIJTCUGraphIsCoarsenedOnly()) a.scale = PETSC_FALSE; /* PETSc's coarseners, too, read no values */
+      if (filter < 0 && AIJTCUGraphIsCoarsenedOnly()) a.scale = PETSC_FALSE; /* coarseners read no values */
   #endif
       if (usable && a.bs > 1 && !a.symmetrize && !a.scale) PetscCall(AIJTCUGraphParallel(A, &a, G, done));
     } else {

@@ -8,8 +8,8 @@
 
    Needed: 3.26. Gone when: there is such a function. Ours: blocksolve.c.
 
-   Nor does it tell whether it estimates them from noise (KSPChebyshevEstEigSetUseNoisy()). It makes noise on the host, in
-   new pinned memory, in each set-up. noise.c of src/block makes it on the device.
+   Nor does it tell whether it estimates them from noise (KSPChebyshevEstEigSetUseNoisy()). It makes noise on the host,
+   in new pinned memory, in each set-up. noise.c of src/block makes it on the device.
 
    Here is a copy of the struct. Numbers that are set through PETSc's functions must be found in it
 */
