@@ -21,7 +21,7 @@ static PetscErrorCode AIJTCUNoiseUsable(KSP ksp, Mat A, PetscBool *usable)
   PetscFunctionBegin;
   *usable = PETSC_FALSE;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  if (plan) PetscCall(AIJTCUAtDevice(A, plan, usable));
+  if (plan) PetscCall(AIJTCUOnDevice(A, plan, usable));
   if (!*usable) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetNullSpace(A, &nullsp));
   PetscCall(AIJTCUChebyshevMakesNoise(ksp, &makes));

@@ -209,7 +209,10 @@ static PetscErrorCode AIJTCUJacobiTakeVecs(PC pc, AIJTCUJacobi *j)
 }
 
   #if AIJTCU_HAVE_DEVICE_REAL
-/* Whether PETSc's set-up would look for zeros on the host, and need not: a diagonal that is on a device */
+/*
+   Whether PETSc's set-up would look for zeros on the host, and need not: a diagonal that is on a device. All processes
+   have the same answer
+*/
 static PetscErrorCode AIJTCUJacobiSeeksZeros(PC pc, const AIJTCUPlan *plan, PetscBool *seeks)
 {
   PCJacobiType type;
@@ -243,7 +246,7 @@ static PetscErrorCode AIJTCUJacobiHasZeros(PC pc, AIJTCUJacobi *j, PetscBool *ze
   cudaStream_t       stream = NULL;
   const PetscScalar *d;
   PetscErrorCode     ierr;
-  PetscBool          cuda;
+  PetscBool          cuda, runs;
   PetscInt           n;
 
   PetscFunctionBegin;
@@ -251,7 +254,8 @@ static PetscErrorCode AIJTCUJacobiHasZeros(PC pc, AIJTCUJacobi *j, PetscBool *ze
   PetscCall(MatCreateVecs(pc->pmat, NULL, &j->D));
   j->dblock = 1;
   PetscCall(PetscObjectTypeCompareAny((PetscObject)j->D, &cuda, VECSEQCUDA, VECMPICUDA, ""));
-  if (!cuda) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUDeviceRuns(&runs));
+  if (!cuda || !runs) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecSet(j->D, 1));
   PetscUseTypeMethod(pc, apply, j->D, j->D); /* entry by entry */
   PetscCall(VecGetLocalSize(j->D, &n));
