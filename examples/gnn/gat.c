@@ -117,21 +117,15 @@ static PetscErrorCode AttentionDestroy(Layer layer)
 /* The matrices of the copies of the graph */
 static PetscErrorCode AttentionMatrices(const Nodes *nodes, const Graph *g, Attention *t)
 {
-  Mat *const  mat[] = {&t->S, &t->E, &t->P, &t->M, &t->Q, &t->D};
-  Mat         copies;
-  PetscMPIInt size;
+  Mat *const mat[] = {&t->S, &t->E, &t->P, &t->M, &t->Q, &t->D};
+  Mat        copies;
 
   PetscFunctionBegin;
   PetscCall(GraphCopies(g, t->heads, &copies));
   PetscCall(PatternCreate(nodes, copies, 0, t->heads, &t->pattern));
   PetscCall(MatDestroy(&copies));
   PetscCall(PatternMat(&t->pattern, mat[0]));
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)*mat[0]), &size));
-  for (size_t i = 1; i < PETSC_STATIC_ARRAY_LENGTH(mat); i++) {
-    /* duplicates share PETSc's list of the entries; MatSetValuesCOO() refuses them in parallel on a device */
-    if (size == 1) PetscCall(MatDuplicate(*mat[0], MAT_COPY_VALUES, mat[i]));
-    else PetscCall(PatternMat(&t->pattern, mat[i]));
-  }
+  for (size_t i = 1; i < PETSC_STATIC_ARRAY_LENGTH(mat); i++) PetscCall(MatDuplicate(*mat[0], MAT_COPY_VALUES, mat[i]));
   PetscCall(MatCreateVecs(t->D, &t->ones, NULL));
   PetscCall(VecSet(t->ones, 1));
   PetscFunctionReturn(PETSC_SUCCESS);

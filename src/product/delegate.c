@@ -206,51 +206,56 @@ static PetscErrorCode AIJTCUSelect(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The first operand of C that is an aijtcu on a device, or NULL */
-static PetscErrorCode AIJTCUOperandOnDevice(Mat C, Mat *A)
+/* The first operand of C that is an aijtcu of a device, or NULL, and whether one is there: not bound to the host */
+static PetscErrorCode AIJTCUOperandOfDevice(Mat C, Mat *A, PetscBool *there)
 {
   const Mat operand[3] = {C->product->A, C->product->B, C->product->C};
 
   PetscFunctionBegin;
-  *A = NULL;
-  for (int i = 0; i < 3 && !*A; i++) {
+  *A     = NULL;
+  *there = PETSC_FALSE;
+  for (int i = 0; i < 3; i++) {
     AIJTCUPlan *plan   = NULL;
     PetscBool   device = PETSC_FALSE;
 
     if (operand[i]) PetscCall(AIJTCUGetPlan(operand[i], &plan));
-    if (plan && plan->id.own_name) PetscCall(AIJTCUAtDevice(operand[i], plan, &device));
-    if (device) *A = operand[i];
+    if (!plan || !plan->id.own_name || !plan->id.device) continue;
+    PetscCall(AIJTCUAtDevice(operand[i], plan, &device));
+    if (device) *there = PETSC_TRUE;
+    if (!*A) *A = operand[i];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   Whether C is a product of matrices on a device that is not left to the parents: all but A B and A^T B with a sparse A
-   and a dense B. The same on all processes
+   Whether C is a product of matrices of a device that is not left to the parents: all but A B and A^T B with a sparse A
+   and a dense B, and products of sparse matrices that are bound to the host. The same on all processes
 */
 static PetscErrorCode AIJTCUProductIsForHost(Mat C, PetscBool *is)
 {
   const Mat_Product *product = C->product;
   const PetscBool    two     = (PetscBool)(product->type == MATPRODUCT_AB || product->type == MATPRODUCT_AtB);
   Mat                A;
-  PetscBool          sparse, dense;
+  PetscBool          sparse, dense, there, all;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUOperandOnDevice(C, &A));
+  PetscCall(AIJTCUOperandOfDevice(C, &A, &there));
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)product->A, &sparse, MATSEQAIJ, MATMPIAIJ, ""));
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)product->B, &dense, MATSEQDENSE, MATMPIDENSE, ""));
-  *is = (PetscBool)(A && !(two && sparse && dense));
+  PetscCall(AIJTCUProductIsSparse(C, &all));
+  *is = (PetscBool)(A && (there || !all) && !(two && sparse && dense));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* A sparse C becomes an aijtcu */
 static PetscErrorCode MatProductSymbolic_AIJTCU_Host(Mat C)
 {
-  Mat A;
+  Mat       A;
+  PetscBool there;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUOperandOnDevice(C, &A));
-  PetscCheck(A, PetscObjectComm((PetscObject)C), PETSC_ERR_ARG_WRONGSTATE, "No operand is an aijtcu on a device any more: call MatProductSetFromOptions() again");
+  PetscCall(AIJTCUOperandOfDevice(C, &A, &there));
+  PetscCheck(A, PetscObjectComm((PetscObject)C), PETSC_ERR_ARG_WRONGSTATE, "No operand is an aijtcu of a device any more: call MatProductSetFromOptions() again");
   PetscCall(AIJTCUHostProductSymbolic(C, ((PetscObject)A)->type_name));
   PetscCall(AIJTCUInheritFromOperands(C));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -45,9 +45,16 @@ static PetscErrorCode MatDiagonalScale_AIJTCU(Mat A, Vec l, Vec r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* X is in its parent's view. The parent asks X's operation whether X is bound to the host; the view's end puts ours back */
 static PetscErrorCode MatAXPY_AIJTCU_Y(Mat Y, PetscScalar a, Mat X, MatStructure str)
 {
+  AIJTCUIdentity *x;
+  PetscBool       bound;
+
   PetscFunctionBegin;
+  PetscCall(AIJTCUGetIdentity(X, &x));
+  PetscCall(MatBoundToCPU(X, &bound));
+  if (x && bound) X->ops->axpy = x->parent.axpy;
   AIJTCUCallParentOp(Y, axpy, Y, a, X, str);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -105,6 +112,7 @@ static PetscErrorCode MatAssemblyEnd_AIJTCU(Mat A, MatAssemblyType type)
   PetscCall(AIJTCUAssembledPatterns(A, &before));
   AIJTCUCallParentOp(A, assemblyend, A, type);
   if (type == MAT_FINAL_ASSEMBLY) PetscCall(AIJTCUTakePatterns(A, &before));
+  if (type == MAT_FINAL_ASSEMBLY) PetscCall(AIJTCUBindAgain(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -235,6 +243,19 @@ static PetscErrorCode MatSetFromOptions_AIJTCU(Mat A, PetscOptionItems PetscOpti
   PetscCall(AIJTCUGetPlan(A, &plan));
   if (plan->id.parent.setfromoptions) AIJTCUCallParentOp(A, setfromoptions, A, PetscOptionsObject);
   PetscCall(AIJTCUSetFromOptions(A, plan, PetscOptionsObject));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The parent duplicates a work vector, which is bound where A is: fdcoloring.c */
+static PetscErrorCode MatZeroRowsColumns_AIJTCU(Mat A, PetscInt n, const PetscInt rows[], PetscScalar diagonal, Vec x, Vec b)
+{
+  PetscBool bound;
+
+  PetscFunctionBegin;
+  PetscCall(MatBoundToCPU(A, &bound));
+  if (bound) PetscCall(MatBindToCPU(A, PETSC_FALSE));
+  AIJTCUCallParentOp(A, zerorowscolumns, A, n, rows, diagonal, x, b);
+  if (bound) PetscCall(MatBindToCPU(A, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -458,23 +479,30 @@ static PetscErrorCode MatEliminateZeros_AIJTCU(Mat A, PetscBool keep)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Those of a device work there, also for a matrix that is bound to the host */
 static PetscErrorCode MatSetPreallocationCOO_AIJTCU(Mat A, PetscCount n, PetscInt i[], PetscInt j[])
 {
   AIJTCUPlan *plan;
+  PetscBool   bound = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
+  if (plan->id.device) PetscCall(AIJTCUBeginCOO(A, PETSC_FALSE, (PetscBool)!plan->id.composed[AIJTCU_SET_PREALLOCATION_COO], &bound));
   AIJTCUCallParent(A, ((PetscErrorCode (*)(Mat, PetscCount, PetscInt[], PetscInt[]))plan->id.composed[AIJTCU_SET_PREALLOCATION_COO])(A, n, i, j));
+  PetscCall(AIJTCUEndCOO(A, bound));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatSetValuesCOO_AIJTCU(Mat A, const PetscScalar v[], InsertMode mode)
 {
   AIJTCUPlan *plan;
+  PetscBool   bound;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall(AIJTCUBeginCOO(A, PETSC_TRUE, (PetscBool)!plan->id.composed[AIJTCU_SET_VALUES_COO], &bound));
   AIJTCUCallParent(A, ((PetscErrorCode (*)(Mat, const PetscScalar[], InsertMode))plan->id.composed[AIJTCU_SET_VALUES_COO])(A, v, mode));
+  PetscCall(AIJTCUEndCOO(A, bound));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -610,12 +638,14 @@ static const AIJTCUOp ops[] = {
   AIJTCU_OP(axpy, MatAXPY_AIJTCU, PetscDefined(USE_COMPLEX) ? AIJTCU_FOR_OWN : AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
   AIJTCU_OP(zeroentries, MatZeroEntries_AIJTCU, AIJTCU_FOR_DEVICE),
   AIJTCU_OP(assemblyend, MatAssemblyEnd_AIJTCU, AIJTCU_FOR_DEVICE),
+  AIJTCU_OP(zerorowscolumns, MatZeroRowsColumns_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_MPI),
   AIJTCU_OP(setoption, MatSetOption_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ),
   {0, NULL, 0}
 };
 
 /*
    The composed functions. MatSetPreallocationCOO() makes blocks by the name of the whole, or sets the operations anew.
+   PETSc takes it and MatSetValuesCOO() from a sequential matrix that is bound to the host.
    The other functions of values are here for the same reasons as operations.
 
    Products of an aijtcu are found under a key for any type. Products of a matrix that keeps the parent's name are
@@ -625,8 +655,8 @@ static const AIJTCUOp ops[] = {
 #define ON_ONE_PROCESS (CONVERSION | AIJTCU_FOR_SEQ) /* of a parallel matrix: PETSc asks a sequential one */
 #define PRODUCT        (AIJTCU_FOR_OTHERS | AIJTCU_ADDED | AIJTCU_BY_PARENT_TYPE)
 static const AIJTCUComposed composed[AIJTCU_NCOMPOSED] = {
-  [AIJTCU_SET_PREALLOCATION_COO] = {"MatSetPreallocationCOO_C",                    (AIJTCUFn)MatSetPreallocationCOO_AIJTCU,   0                                                 },
-  [AIJTCU_SET_VALUES_COO]        = {"MatSetValuesCOO_C",                           (AIJTCUFn)MatSetValuesCOO_AIJTCU,          AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ},
+  [AIJTCU_SET_PREALLOCATION_COO] = {"MatSetPreallocationCOO_C",                    (AIJTCUFn)MatSetPreallocationCOO_AIJTCU,   AIJTCU_ADDED                                      },
+  [AIJTCU_SET_VALUES_COO]        = {"MatSetValuesCOO_C",                           (AIJTCUFn)MatSetValuesCOO_AIJTCU,          AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_ADDED  },
   [AIJTCU_COPY_SUBARRAY]         = {"MatSeqAIJCopySubArray_C",                     (AIJTCUFn)MatSeqAIJCopySubArray_AIJTCU,    AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ},
   [AIJTCU_SET_PREALLOCATION_SEQ] = {"MatSeqAIJSetPreallocation_C",                 (AIJTCUFn)MatSeqAIJSetPreallocation_AIJTCU, AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ                },
   [AIJTCU_SET_PREALLOCATION_MPI] = {"MatMPIAIJSetPreallocation_C",                 (AIJTCUFn)MatMPIAIJSetPreallocation_AIJTCU, AIJTCU_FOR_DEVICE | AIJTCU_FOR_MPI                },

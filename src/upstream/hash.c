@@ -31,6 +31,22 @@
 
    Needed: 3.24 to 3.26. Gone when: "MatResetHash()" of upstream.c, 2 processes. Ours: sequences.c, -each
    ("resethash").
+
+   MatBindToCPU() of a MATSEQAIJCUSPARSE that collects values in a hash table sets the flag alone
+
+     MatSetUp_Seq_Hash() has put the operations aside, bindtocpu among them. After the assembly they are back, those of
+     the device, in a matrix that is said to be bound. MatAssemblyEnd_MPIAIJ() does so with its blocks.
+
+       MatSetType(A, MATSEQAIJCUSPARSE); MatSetUp(A);
+       MatBindToCPU(A, PETSC_TRUE);
+       MatSetValue(A, ...); MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY); MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY);
+       MatMult(A, x, y);  // error, "Cannot copy to GPU"
+
+     What would help: MatBindToCPU() at the end of MatAssemblyEnd_Seq_Hash().
+
+   Needed: 3.24 to 3.26. Gone when: nothing says it; try the lines above. Ours: sequences.c, -each ("bound").
+
+   What is bound is bound once more after an assembly
 */
 #include "upstream.h"
 
@@ -68,5 +84,23 @@ PetscErrorCode AIJTCUBlockToDevice(Mat block)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)block, MATSEQAIJ, &host));
   if (host && block->assembled) PetscCall(MatConvert(block, MATSEQAIJCUSPARSE, MAT_INPLACE_MATRIX, &block));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUBindAgain(Mat A)
+{
+  PetscFunctionBegin;
+#if PetscDefined(HAVE_DEVICE)
+  Mat block[2];
+
+  PetscCall(AIJTCULocalBlocks(A, block, NULL));
+  for (int i = 0; i < 2; i++) {
+    if (!block[i] || !block[i]->boundtocpu) continue;
+    block[i]->boundtocpu = PETSC_FALSE;
+    PetscCall(MatBindToCPU(block[i], PETSC_TRUE));
+  }
+#else
+  (void)A;
+#endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }

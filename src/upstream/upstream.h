@@ -19,7 +19,7 @@ PETSC_INTERN void AIJTCUKeepDestroy(Mat, PetscErrorCode (*)(Mat));
 PETSC_INTERN void AIJTCUGiveDestroyBack(Mat, PetscErrorCode (*)(Mat));
 PETSC_INTERN PetscErrorCode (*AIJTCUKeptDestroy(Mat))(Mat);
 
-/* A file each: multtransposeadd.c, valuestohost.c, zeroentries.c, ilufactor.c, submatrices.c, newtype.c */
+/* A file each: multtransposeadd.c, valuestohost.c, zeroentries.c, unsetvalues.c, ilufactor.c, submatrices.c, newtype.c */
 PETSC_INTERN PetscErrorCode AIJTCUMultTransposeAddInPlace(Mat, PetscErrorCode (*)(Mat, Vec, Vec, Vec), Vec, Vec, Vec);
 PETSC_INTERN PetscErrorCode AIJTCUValuesToHost(Mat, PetscBool);
 #if PetscDefined(HAVE_CUDA)
@@ -30,6 +30,10 @@ PETSC_INTERN PetscErrorCode AIJTCUNeverOnDevice(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUILUFactorInPlace(Mat, IS, IS, const MatFactorInfo *);
 PETSC_INTERN PetscErrorCode AIJTCUSubMatricesFilled(PetscInt, Mat[]);
 PETSC_INTERN PetscErrorCode AIJTCUConvertNew(Mat, Mat *);
+
+/* coo.c */
+PETSC_INTERN PetscErrorCode AIJTCUBeginCOO(Mat, PetscBool, PetscBool, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUEndCOO(Mat, PetscBool);
 
 /* wholematrix.c */
 PETSC_INTERN PetscErrorCode AIJTCUCreateSubMatrices(Mat, PetscInt, const IS[], const IS[], MatReuse, Mat *[], PetscErrorCode (*)(Mat, PetscInt, const IS[], const IS[], MatReuse, Mat *[]));
@@ -44,6 +48,7 @@ PETSC_INTERN PetscErrorCode AIJTCUStoredValuesFit(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode AIJTCUForgetHash(Mat);
 PETSC_INTERN PetscErrorCode AIJTCUResetBlocks(Mat);
 PETSC_INTERN PetscErrorCode AIJTCUBlockToDevice(Mat);
+PETSC_INTERN PetscErrorCode AIJTCUBindAgain(Mat);
 
 /* writeonly.c */
 PETSC_INTERN PetscErrorCode AIJTCUNormOfColumns(Mat, PetscReal *);

@@ -6,8 +6,11 @@ static char help[] = "A parallel matrix with a new pattern: PETSc gives it the s
 
 #define ROWS 16
 
-/* Rows with the diagonal, and with so many neighbours from so far on. Both blocks of A are new ones */
-static PetscErrorCode SetPattern(Mat A, PetscInt from, PetscInt neighbours)
+/*
+   Rows with the diagonal, and with so many neighbours from so far on. Both blocks of A are new ones. D, a duplicate,
+   gets twice the values: set, and added to those that it has. bound: it is bound to the host then
+*/
+static PetscErrorCode SetPattern(Mat A, PetscInt from, PetscInt neighbours, MatDuplicateOption option, PetscBool bound, Mat *D)
 {
   PetscInt    r0, r1, n = 0, i[ROWS * 8], j[ROWS * 8];
   PetscScalar v[ROWS * 8];
@@ -23,6 +26,32 @@ static PetscErrorCode SetPattern(Mat A, PetscInt from, PetscInt neighbours)
   }
   PetscCall(MatSetPreallocationCOO(A, n, i, j));
   PetscCall(MatSetValuesCOO(A, v, INSERT_VALUES));
+  PetscCall(MatDuplicate(A, option, D));
+  if (option == MAT_DO_NOT_COPY_VALUES) PetscCall(MatSetValuesCOO(*D, v, INSERT_VALUES));
+  PetscCall(MatBindToCPU(*D, bound));
+  PetscCall(MatSetValuesCOO(*D, v, ADD_VALUES));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* D = 2 A */
+static PetscErrorCode IsTwice(Mat D, Mat A)
+{
+  Vec       x, y, z;
+  PetscReal norm, difference;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecDuplicate(y, &z));
+  PetscCall(VecSetRandom(x, NULL));
+  PetscCall(MatMult(A, x, y));
+  PetscCall(MatMult(D, x, z));
+  PetscCall(VecNorm(y, NORM_INFINITY, &norm));
+  PetscCall(VecAXPY(z, -2, y));
+  PetscCall(VecNorm(z, NORM_INFINITY, &difference));
+  if (!(difference <= 100 * PETSC_MACHINE_EPSILON * norm)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "values of a duplicate: a difference of %g of %g\n", (double)difference, (double)norm));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -75,10 +104,12 @@ int main(int argc, char **argv)
   PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, ROWS, 4, NULL, &B));
   PetscCall(MatSetRandom(B, NULL));
   for (PetscInt k = 0; k < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(from); k++) {
-    Mat D, R, E;
+    Mat D, R, E, T;
     Vec x, y, right;
 
-    PetscCall(SetPattern(A, from[k], k + 1));
+    PetscCall(SetPattern(A, from[k], k + 1, k % 2 ? MAT_COPY_VALUES : MAT_DO_NOT_COPY_VALUES, (PetscBool)(k / 2), &T));
+    PetscCall(IsTwice(T, A));
+    PetscCall(MatDestroy(&T));
     PetscCall(MatConvert(A, MATDENSE, MAT_INITIAL_MATRIX, &R));
     PetscCall(MatMatMult(A, B, C ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
     PetscCall(MatDuplicate(C, MAT_COPY_VALUES, &D));

@@ -423,6 +423,18 @@ static PetscErrorCode Bind(World *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Bound from now on, or not any more */
+static PetscErrorCode Bound(World *w)
+{
+  PetscBool bound;
+
+  PetscFunctionBegin;
+  PetscCall(MatBoundToCPU(w->A, &bound));
+  PetscCall(MatDestroy(&w->C)); /* it may be of a device */
+  PetscCall(MatBindToCPU(w->A, (PetscBool)!bound));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Settings(World *w)
 {
   /* not NCCL, which is not everywhere */
@@ -468,7 +480,8 @@ static const struct {
   {"headerreplace",      HeaderReplace     },
   {"latetype",           LateType          },
   {"arrayswritten",      ArraysWritten     },
-  {"identity",           Identity          }
+  {"identity",           Identity          },
+  {"bound",              Bound             }
 };
 
 /* Rows and columns of each process, a few of them or many, or none */

@@ -552,6 +552,38 @@ static PetscErrorCode AddBound(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   Values of a list of entries, where they are refused or lost: of a duplicate, whose blocks were never on the device,
+   and of a matrix that is bound to the host
+*/
+static PetscErrorCode ListOfEntries(PetscBool bound)
+{
+  const PetscScalar v[] = {1, 2};
+  PetscInt          i[2], j[2];
+  PetscReal         before, after = 0;
+  Mat               A, B;
+  PetscErrorCode    ierr;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJCUSPARSE, 1, &A));
+  PetscCall(MatGetOwnershipRange(A, &i[0], NULL));
+  i[1] = j[0] = i[0];
+  j[1]        = (i[0] + ROWS / 2) % ROWS;
+  PetscCall(MatSetPreallocationCOO(A, 2, i, j));
+  PetscCall(MatSetValuesCOO(A, v, INSERT_VALUES));
+  PetscCall(MatNorm(A, NORM_FROBENIUS, &before));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  if (bound) PetscCall(MatBindToCPU(A, PETSC_TRUE));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = bound ? MatSetValuesCOO(A, v, ADD_VALUES) : MatSetValuesCOO(B, v, INSERT_VALUES);
+  if (!ierr) ierr = MatNorm(bound ? A : B, NORM_FROBENIUS, &after);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(Repaired((PetscBool)(!ierr && PetscAbsReal(after - (bound ? 2 * before : before)) <= 10 * PETSC_MACHINE_EPSILON * after), bound ? "MatSetValuesCOO() of a bound matrix" : "MatSetValuesCOO() of a duplicate"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscBool   device = PETSC_FALSE;
@@ -578,11 +610,14 @@ int main(int argc, char **argv)
     PetscCall(ChangedWhileBound());
     PetscCall(TransposeOfNewFactor());
     PetscCall(AddBound());
+    PetscCall(ListOfEntries(PETSC_TRUE));
   } else {
     PetscCall(ResetHash());
     PetscCall(Permute());
     PetscCall(SubMatrices());
     PetscCall(ChangedValues());
+    PetscCall(ListOfEntries(PETSC_FALSE));
+    PetscCall(ListOfEntries(PETSC_TRUE));
   }
   PetscCall(PetscFinalize());
   return 0;
