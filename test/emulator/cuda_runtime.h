@@ -68,7 +68,6 @@ struct alignas(16) double2 {
   double x, y;
 };
 typedef struct CUstream_st *cudaStream_t;
-#endif
 static inline float4 make_float4(float x, float y, float z, float w)
 {
   return {x, y, z, w};
@@ -85,6 +84,9 @@ static inline uint4 make_uint4(unsigned int x, unsigned int y, unsigned int z, u
 {
   return {x, y, z, w};
 }
+#else
+  #include <vector_functions.h>
+#endif
 
 /* emulator.cpp: the running thread, and its thread block */
 extern dim3 threadIdx, blockIdx, blockDim, gridDim;

@@ -8,15 +8,18 @@
 
    With EMULATED_CODE=0 the device runs no kernel: those of the library were compiled for other GPUs.
 */
+#include <algorithm>
 #include <complex>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <vector>
 
 #include <cuda_runtime_api.h>
 #include <cublas_v2.h>
+#include <curand.h>
 #include <cusolverDn.h>
 #include <cusparse.h>
 #include "attributes.h"
@@ -222,19 +225,41 @@ EXPORT cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *a, con
   a->devicePointer = a->hostPointer = (void *)p;
   return cudaSuccess;
 }
-EXPORT cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind)
+/* Whether so many bytes from p on are of one piece of memory of the device */
+static bool AllOnDevice(const void *p, size_t bytes)
 {
-  if (bytes) memmove(to, from, bytes);
+  auto after = Memory().upper_bound((uintptr_t)p);
+
+  if (after == Memory().begin()) return false;
+  --after;
+  return (uintptr_t)p + bytes <= after->first + after->second;
+}
+static cudaError_t CheckCopy(const void *to, size_t to_bytes, const void *from, size_t from_bytes, enum cudaMemcpyKind kind)
+{
+  const bool there = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice || (kind == cudaMemcpyDefault && OnDevice(to));
+  const bool here  = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice || (kind == cudaMemcpyDefault && OnDevice(from));
+
+  if ((to_bytes && there != AllOnDevice(to, to_bytes)) || (from_bytes && here != AllOnDevice(from, from_bytes))) return last_error = cudaErrorInvalidValue;
   return cudaSuccess;
+}
+EXPORT cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
+{
+  const cudaError_t err = CheckCopy(to, bytes, from, bytes, kind);
+
+  if (!err && bytes) memmove(to, from, bytes);
+  return err;
 }
 EXPORT cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t)
 {
   return cudaMemcpy(to, from, bytes, kind);
 }
-EXPORT cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t bytes, size_t rows, enum cudaMemcpyKind)
+EXPORT cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t bytes, size_t rows, enum cudaMemcpyKind kind)
 {
-  for (size_t i = 0; i < rows; i++) memcpy((char *)to + i * to_pitch, (const char *)from + i * from_pitch, bytes);
-  return cudaSuccess;
+  const size_t      none = !bytes || !rows;
+  const cudaError_t err  = CheckCopy(to, none ? 0 : (rows - 1) * to_pitch + bytes, from, none ? 0 : (rows - 1) * from_pitch + bytes, kind);
+
+  for (size_t i = 0; !err && i < rows; i++) memcpy((char *)to + i * to_pitch, (const char *)from + i * from_pitch, bytes);
+  return err;
 }
 EXPORT cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t bytes, size_t rows, enum cudaMemcpyKind kind, cudaStream_t)
 {
@@ -242,6 +267,7 @@ EXPORT cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from
 }
 EXPORT cudaError_t cudaMemset(void *p, int x, size_t bytes)
 {
+  if (bytes && !AllOnDevice(p, bytes)) return last_error = cudaErrorInvalidValue;
   if (bytes) memset(p, x, bytes);
   return cudaSuccess;
 }
@@ -513,6 +539,64 @@ template <typename T> static T At(const T *a, int ld, cublasOperation_t op, int 
 BLAS_OF(double, d, D)
 BLAS_OF(float, s, S)
 
+#define MORE_BLAS_OF(T, LETTER) \
+  EXPORT cublasStatus_t cublas##LETTER##copy_v2(cublasHandle_t, int n, const T *x, int incx, T *y, int incy) \
+  { \
+    for (int i = 0; i < n; i++) y[(size_t)i * (size_t)incy] = x[(size_t)i * (size_t)incx]; \
+    return CUBLAS_STATUS_SUCCESS; \
+  } \
+  EXPORT cublasStatus_t cublas##LETTER##dgmm(cublasHandle_t, cublasSideMode_t side, int m, int n, const T *a, int lda, const T *x, int incx, T *c, int ldc) \
+  { \
+    for (int j = 0; j < n; j++) { \
+      for (int i = 0; i < m; i++) c[i + (size_t)j * (size_t)ldc] = a[i + (size_t)j * (size_t)lda] * x[(side == CUBLAS_SIDE_LEFT ? i : j) * incx]; \
+    } \
+    return CUBLAS_STATUS_SUCCESS; \
+  } \
+  EXPORT cublasStatus_t cublas##LETTER##gemvStridedBatched(cublasHandle_t h, cublasOperation_t op, int m, int n, const T *alpha, const T *a, int lda, long long stridea, const T *x, int incx, long long stridex, const T *beta, T *y, int incy, long long stridey, int batch) \
+  { \
+    for (int b = 0; b < batch; b++) cublas##LETTER##gemv_v2(h, op, m, n, alpha, a + b * stridea, lda, x + b * stridex, incx, beta, y + b * stridey, incy); \
+    return CUBLAS_STATUS_SUCCESS; \
+  }
+MORE_BLAS_OF(double, D)
+MORE_BLAS_OF(float, S)
+
+/* cuRAND: numbers, the same after each creation of a generator */
+EXPORT curandStatus_t curandCreateGenerator(curandGenerator_t *generator, curandRngType_t)
+{
+  *generator = (curandGenerator_t) new uint64_t(1);
+  return CURAND_STATUS_SUCCESS;
+}
+EXPORT curandStatus_t curandDestroyGenerator(curandGenerator_t generator)
+{
+  delete (uint64_t *)generator;
+  return CURAND_STATUS_SUCCESS;
+}
+EXPORT curandStatus_t curandSetPseudoRandomGeneratorSeed(curandGenerator_t generator, unsigned long long seed)
+{
+  *(uint64_t *)generator = 2 * seed + 1;
+  return CURAND_STATUS_SUCCESS;
+}
+template <typename T> static curandStatus_t Numbers(curandGenerator_t generator, T *x, size_t n)
+{
+  uint64_t *state = (uint64_t *)generator;
+
+  for (size_t i = 0; i < n; i++) {
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    x[i]   = (T)((double)((*state >> 40) + 1) / (double)(1 << 24)); /* not zero, as cuRAND has it */
+  }
+  return CURAND_STATUS_SUCCESS;
+}
+EXPORT curandStatus_t curandGenerateUniformDouble(curandGenerator_t generator, double *x, size_t n)
+{
+  return Numbers(generator, x, n);
+}
+EXPORT curandStatus_t curandGenerateUniform(curandGenerator_t generator, float *x, size_t n)
+{
+  return Numbers(generator, x, n);
+}
+NOTHING(curand, CURAND_STATUS_SUCCESS, curandSetStream, curandGenerator_t, cudaStream_t)
+NOTHING(curand, CURAND_STATUS_SUCCESS, curandSetGeneratorOrdering, curandGenerator_t, curandOrdering_t)
+
 EXPORT cusolverStatus_t cusolverDnCreate(cusolverDnHandle_t *handle)
 {
   return (cusolverStatus_t)Make(handle);
@@ -606,6 +690,7 @@ EXPORT cusparseStatus_t cusparseDestroySpMat(cusparseConstSpMatDescr_t descr)
 }
 EXPORT cusparseStatus_t cusparseSpMatSetValues(cusparseSpMatDescr_t descr, void *values)
 {
+  if (!descr) return CUSPARSE_STATUS_INVALID_VALUE;
   descr->values = values;
   return CUSPARSE_STATUS_SUCCESS;
 }
@@ -803,6 +888,123 @@ EXPORT cusparseStatus_t cusparseCsr2cscEx2(cusparseHandle_t, int m, int n, int n
   colptr[0] = 0;
   return CUSPARSE_STATUS_SUCCESS;
 }
+
+/* Sums of sparse matrices, where there is memory for all entries; incomplete factors without fill, in place */
+EXPORT cusparseStatus_t cusparseCsrSetPointers(cusparseSpMatDescr_t descr, void *rowptr, void *colidx, void *values)
+{
+  descr->rowptr = rowptr;
+  descr->colidx = colidx;
+  descr->values = values;
+  return CUSPARSE_STATUS_SUCCESS;
+}
+EXPORT cusparseStatus_t cusparseSpMatGetSize(cusparseConstSpMatDescr_t descr, int64_t *rows, int64_t *cols, int64_t *nnz)
+{
+  *rows = descr->rows;
+  *cols = descr->cols;
+  *nnz  = descr->nnz;
+  return CUSPARSE_STATUS_SUCCESS;
+}
+template <typename T> static void AddRows(int m, T alpha, const T *a, const int *ai, const int *aj, T beta, const T *b, const int *bi, const int *bj, T *c, int *ci, int *cj)
+{
+  std::vector<int> rowptr(1, 0), colidx;
+  std::vector<T>   values;
+
+  for (int i = 0; i < m; i++) {
+    int p = ai[i], q = bi[i];
+
+    while (p < ai[i + 1] || q < bi[i + 1]) {
+      const int j = q == bi[i + 1] || (p < ai[i + 1] && aj[p] < bj[q]) ? aj[p] : bj[q];
+      T         x = 0;
+
+      if (p < ai[i + 1] && aj[p] == j) x += alpha * a[p++];
+      if (q < bi[i + 1] && bj[q] == j) x += beta * b[q++];
+      colidx.push_back(j);
+      values.push_back(x);
+    }
+    rowptr.push_back((int)colidx.size());
+  }
+  std::copy(rowptr.begin(), rowptr.end(), ci);
+  std::copy(colidx.begin(), colidx.end(), cj);
+  std::copy(values.begin(), values.end(), c);
+}
+/* L below and U on and above the diagonal, or L of a symmetric matrix on and below it */
+template <typename T> static void FactorRows(int m, T *a, const int *ai, const int *aj, bool symmetric)
+{
+  const auto find = [=](int i, int j) -> T * {
+    const int *p = std::lower_bound(aj + ai[i], aj + ai[i + 1], j);
+
+    return p < aj + ai[i + 1] && *p == j ? a + (p - aj) : NULL;
+  };
+
+  for (int i = 0; i < m; i++) {
+    for (int p = ai[i]; p < ai[i + 1] && aj[p] <= i; p++) {
+      const int j = aj[p];
+
+      if (symmetric) {
+        for (int q = ai[i]; q < p; q++) {
+          const T *x = find(j, aj[q]);
+
+          if (x) a[p] -= a[q] * *x;
+        }
+        if (j < i) a[p] /= *find(j, j);
+        else a[p] = (T)__builtin_sqrt((double)a[p]);
+      } else if (j < i) {
+        a[p] /= *find(j, j);
+        for (int q = p + 1; q < ai[i + 1]; q++) {
+          const T *x = find(j, aj[q]);
+
+          if (x) a[q] -= a[p] * *x;
+        }
+      }
+    }
+  }
+}
+#define FACTORS_OF(T, LETTER, name, symmetric, info_t) \
+  EXPORT cusparseStatus_t cusparse##LETTER##name##_bufferSize(cusparseHandle_t, int, int, const cusparseMatDescr_t, T *, const int *, const int *, info_t, int *bytes) \
+  { \
+    *bytes = 8; \
+    return CUSPARSE_STATUS_SUCCESS; \
+  } \
+  SPARSE(cusparse##LETTER##name##_analysis, cusparseHandle_t, int, int, const cusparseMatDescr_t, const T *, const int *, const int *, info_t, cusparseSolvePolicy_t, void *) \
+  EXPORT cusparseStatus_t cusparse##LETTER##name(cusparseHandle_t, int m, int, const cusparseMatDescr_t, T *a, const int *ai, const int *aj, info_t, cusparseSolvePolicy_t, void *) \
+  { \
+    FactorRows(m, a, ai, aj, symmetric); \
+    return CUSPARSE_STATUS_SUCCESS; \
+  }
+#define SUMS_OF(T, LETTER) \
+  EXPORT cusparseStatus_t cusparse##LETTER##csrgeam2_bufferSizeExt(cusparseHandle_t, int, int, const T *, const cusparseMatDescr_t, int, const T *, const int *, const int *, const T *, const cusparseMatDescr_t, int, const T *, const int *, const int *, const cusparseMatDescr_t, const T *, const int *, const int *, size_t *bytes) \
+  { \
+    *bytes = 8; \
+    return CUSPARSE_STATUS_SUCCESS; \
+  } \
+  EXPORT cusparseStatus_t cusparse##LETTER##csrgeam2(cusparseHandle_t, int m, int, const T *alpha, const cusparseMatDescr_t, int, const T *a, const int *ai, const int *aj, const T *beta, const cusparseMatDescr_t, int, const T *b, const int *bi, const int *bj, const cusparseMatDescr_t, T *c, int *ci, int *cj, void *) \
+  { \
+    AddRows(m, *alpha, a, ai, aj, *beta, b, bi, bj, c, ci, cj); \
+    return CUSPARSE_STATUS_SUCCESS; \
+  } \
+  FACTORS_OF(T, LETTER, csrilu02, false, csrilu02Info_t) \
+  FACTORS_OF(T, LETTER, csric02, true, csric02Info_t)
+SUMS_OF(double, D)
+SUMS_OF(float, S)
+EXPORT cusparseStatus_t cusparseCreateCsrilu02Info(csrilu02Info_t *info)
+{
+  return (cusparseStatus_t)Make(info);
+}
+EXPORT cusparseStatus_t cusparseDestroyCsrilu02Info(csrilu02Info_t info)
+{
+  free(info);
+  return CUSPARSE_STATUS_SUCCESS;
+}
+EXPORT cusparseStatus_t cusparseCreateCsric02Info(csric02Info_t *info)
+{
+  return (cusparseStatus_t)Make(info);
+}
+EXPORT cusparseStatus_t cusparseDestroyCsric02Info(csric02Info_t info)
+{
+  free(info);
+  return CUSPARSE_STATUS_SUCCESS;
+}
+
 EXPORT const char *cusparseGetErrorString(cusparseStatus_t)
 {
   return "an error of the emulator";
