@@ -105,7 +105,7 @@ static PetscErrorCode Run(Mat A, PetscBool zero, PetscBool eigenvalues, Solve *s
   KSP       ksp;
   Vec       b, x;
   PetscInt  n;
-  PetscReal size;
+  PetscReal size = 1;
   Shell     shell;
 
   PetscFunctionBegin;
@@ -167,6 +167,102 @@ static PetscErrorCode Compare(const Solve *with, const Solve *without, const cha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* One solve of a sequence: what it tells, and the norm of x */
+static PetscErrorCode Step(KSP ksp, Vec b, Vec x, Solve *s)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(s, sizeof(*s)));
+  PetscCall(VecZeroEntries(x));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &s->reason));
+  PetscCall(KSPGetIterationNumber(ksp, &s->its));
+  PetscCall(VecNorm(x, NORM_2, &s->norm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A right-hand side, and room for a solution */
+static PetscErrorCode Vectors(Mat A, Vec *b, Vec *x)
+{
+  PetscScalar *array;
+  PetscInt     n;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, x, b));
+  PetscCall(VecGetLocalSize(*b, &n));
+  PetscCall(VecGetArrayWrite(*b, &array));
+  for (PetscInt i = 0; i < n; i++) array[i] = 1 + (PetscReal)(i % 7);
+  PetscCall(VecRestoreArrayWrite(*b, &array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+enum {
+  STEPS = 11
+};
+
+static const char *const steps[STEPS] = {"the first", "other values", "another solver of this matrix", "the first once more", "after KSPReset()", "a larger matrix",
+                                         "the first matrix again", "another method", "cg again", "cg inside of cg", "vectors that are bound to the host"};
+
+/* What changes between the solves of a program */
+static PetscErrorCode Changes(MatType type, PetscInt n, Solve s[STEPS])
+{
+  KSP ksp, other, inner;
+  Mat A, L;
+  Vec b, x, c, y;
+  PC  pc;
+
+  PetscFunctionBegin;
+  PetscCall(Make(type, n, 0, 0, &A));
+  PetscCall(Make(type, n + 4, 0.5, 0, &L));
+  PetscCall(Vectors(A, &b, &x));
+  PetscCall(Vectors(L, &c, &y));
+  PetscCall(KSPCreate(PETSC_COMM_SELF, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPCG));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(Step(ksp, b, x, &s[0]));
+  PetscCall(MatScale(A, 3));
+  PetscCall(Step(ksp, b, x, &s[1]));
+  PetscCall(KSPCreate(PETSC_COMM_SELF, &other));
+  PetscCall(KSPSetOperators(other, A, A));
+  PetscCall(KSPSetFromOptions(other));
+  PetscCall(KSPSetType(other, KSPCG));
+  PetscCall(Step(other, b, x, &s[2]));
+  PetscCall(Step(ksp, b, x, &s[3]));
+  PetscCall(KSPReset(ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(Step(ksp, b, x, &s[4]));
+  PetscCall(KSPReset(ksp));
+  PetscCall(KSPSetOperators(ksp, L, L));
+  PetscCall(Step(ksp, c, y, &s[5]));
+  PetscCall(KSPReset(ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(Step(ksp, b, x, &s[6]));
+  PetscCall(KSPSetType(ksp, KSPCR));
+  PetscCall(Step(ksp, b, x, &s[7]));
+  PetscCall(KSPSetType(ksp, KSPCG));
+  PetscCall(Step(ksp, b, x, &s[8]));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCKSP));
+  PetscCall(PCKSPGetKSP(pc, &inner));
+  PetscCall(KSPSetType(inner, KSPCG));
+  PetscCall(KSPSetTolerances(inner, PETSC_SMALL, PETSC_CURRENT, PETSC_CURRENT, 500));
+  PetscCall(KSPGetPC(inner, &pc));
+  PetscCall(PCSetType(pc, PCNONE));
+  PetscCall(Step(ksp, b, x, &s[9]));
+  PetscCall(VecBindToCPU(x, PETSC_TRUE));
+  PetscCall(VecBindToCPU(b, PETSC_TRUE));
+  PetscCall(Step(other, b, x, &s[10]));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(KSPDestroy(&other));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&L));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&c));
+  PetscCall(VecDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const struct {
@@ -180,20 +276,32 @@ int main(int argc, char **argv)
     {"negative",             20,   0,  PETSC_FALSE},
     {"one entry negative",   0,    -4, PETSC_FALSE},
   };
-  PetscInt n = 23, most = 1;
+  PetscInt  n = 23, most = 1;
+  PetscBool changes = PETSC_FALSE, device = PETSC_FALSE;
+  Mat       A;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscDLLibraryRegister_petscaijtcu());
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-ksp_max_it", &most, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-changes", &changes, NULL));
+  PetscCall(Make(MATAIJTCU, n, 0, 0, &A));
+  PetscCall(IsOnDevice(A, &device));
+  PetscCall(MatDestroy(&A));
+  if (changes) {
+    Solve s[2][STEPS];
+
+    PetscCall(Changes(MATAIJTCU, n, s[0]));
+    PetscCall(Changes(device ? MATSEQAIJCUSPARSE : MATSEQAIJ, n, s[1]));
+    for (int k = 0; k < STEPS; k++) PetscCall(Compare(&s[0][k], &s[1][k], steps[k]));
+    PetscCall(PetscFinalize());
+    return 0;
+  }
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(problem); k++) {
     for (int eigenvalues = 0; eigenvalues < (most ? 2 : 1); eigenvalues++) { /* PETSc has no room for those of one iteration more */
-      Solve     s[2];
-      PetscBool device;
-      Mat       A;
+      Solve s[2];
 
       PetscCall(Make(MATAIJTCU, n, problem[k].shift, problem[k].one, &A));
-      PetscCall(IsOnDevice(A, &device));
       PetscCall(Run(A, problem[k].zero, (PetscBool)eigenvalues, &s[0]));
       PetscCall(MatDestroy(&A));
       PetscCall(Make(device ? MATSEQAIJCUSPARSE : MATSEQAIJ, n, problem[k].shift, problem[k].one, &A));
@@ -223,6 +331,10 @@ int main(int argc, char **argv)
     test:
       suffix: ends
       args: -pc_type {{none jacobi}} -ksp_max_it {{0 1 2}} -ksp_norm_type {{preconditioned unpreconditioned}} -ksp_rtol {{1e-5 0.9}}
+
+    test:
+      suffix: changes
+      args: -changes -pc_type {{none jacobi}} -ksp_norm_type {{preconditioned unpreconditioned natural}}
 
     test: # NaN, or infinite products, at the beginning, on the way, and in the last iteration
       suffix: infinite

@@ -87,6 +87,35 @@ static PetscErrorCode Compare(KSP ksp[2], const char what[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode CountSolve(KSP ksp, void *count)
+{
+  PetscFunctionBegin;
+  (void)ksp;
+  ++*(PetscInt *)count;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What somebody wants to be told of a smoother's solves he is told */
+static PetscErrorCode Watched(KSP ksp[2])
+{
+  PetscInt count[2] = {0, 0};
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    PetscInt n;
+    KSP      smoother;
+    PC       pc;
+
+    PetscCall(KSPGetPC(ksp[k], &pc));
+    PetscCall(PCMGGetLevels(pc, &n));
+    PetscCall(PCMGGetSmoother(pc, n - 1, &smoother));
+    PetscCall(KSPConvergedReasonViewSet(smoother, CountSolve, &count[k], NULL));
+  }
+  PetscCall(Compare(ksp, "a smoother that is watched"));
+  if (!count[1] || count[0] < count[1]) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "a smoother tells of %" PetscInt_FMT " solves, not %" PetscInt_FMT " and more\n", count[0], count[1])); /* the first has more right-hand sides */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscInt n = 40, bs = 1;
@@ -122,6 +151,7 @@ int main(int argc, char **argv)
   }
   for (int k = 0; k < 2; k++) PetscCall(KSPSetUp(ksp[k]));
   PetscCall(Compare(ksp, "another matrix"));
+  PetscCall(Watched(ksp));
   for (int k = 0; k < 2; k++) {
     PetscCall(KSPDestroy(&ksp[k]));
     PetscCall(MatDestroy(&A[k]));
