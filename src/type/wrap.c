@@ -45,7 +45,7 @@ static PetscErrorCode MatDiagonalScale_AIJTCU(Mat A, Vec l, Vec r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* X is in its parent's view. The parent asks X's operation whether X is bound to the host; the view's end puts ours back */
+/* X is in its parent's view, whose end puts our operation back. The parent asks X's whether X is bound to the host */
 static PetscErrorCode MatAXPY_AIJTCU_Y(Mat Y, PetscScalar a, Mat X, MatStructure str)
 {
   AIJTCUIdentity *x;

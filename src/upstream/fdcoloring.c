@@ -17,7 +17,7 @@
    Needed: 3.24 to 3.26. Gone when: "VecDuplicate() of a bound vector" of upstream.c. Ours:
    sequences.c, -each ("duplicate-of-bound").
 
-   So does MatZeroRowsColumns() of a MATMPIAIJCUSPARSE that is bound to the host with its work vector: it adds to numbers
+   MatZeroRowsColumns() of a MATMPIAIJCUSPARSE that is bound to the host duplicates its work vector. It adds to numbers
    that nobody has set, and zeroes other columns as well. Here (wrap.c) it is not bound meanwhile. Ours: sequences.c,
    "bound".
 

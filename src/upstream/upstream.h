@@ -19,7 +19,7 @@ PETSC_INTERN void AIJTCUKeepDestroy(Mat, PetscErrorCode (*)(Mat));
 PETSC_INTERN void AIJTCUGiveDestroyBack(Mat, PetscErrorCode (*)(Mat));
 PETSC_INTERN PetscErrorCode (*AIJTCUKeptDestroy(Mat))(Mat);
 
-/* A file each: multtransposeadd.c, valuestohost.c, zeroentries.c, unsetvalues.c, ilufactor.c, submatrices.c, newtype.c */
+/* Files: multtransposeadd.c, valuestohost.c, zeroentries.c, unsetvalues.c, ilufactor.c, submatrices.c, newtype.c */
 PETSC_INTERN PetscErrorCode AIJTCUMultTransposeAddInPlace(Mat, PetscErrorCode (*)(Mat, Vec, Vec, Vec), Vec, Vec, Vec);
 PETSC_INTERN PetscErrorCode AIJTCUValuesToHost(Mat, PetscBool);
 #if PetscDefined(HAVE_CUDA)
