@@ -122,7 +122,7 @@ typedef enum {
   BLOCK_MULTIPLY,         /* x y */
   BLOCK_DIVIDE,           /* x / y, or zero where y is zero */
   BLOCK_CONJUGATE_DIVIDE, /* conj(x) / y, or zero where y is zero */
-  BLOCK_SAME_SIGN,        /* x where it is finite and has the sign of y, else zero; of complex x and y the real parts have it */
+  BLOCK_SAME_SIGN,        /* x where it is finite and has the sign of y, else zero; of complex numbers the real part */
   BLOCK_FINITE            /* x where it is finite, else zero */
 } BlockScalarOp;
 

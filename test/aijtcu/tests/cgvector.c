@@ -298,7 +298,8 @@ int main(int argc, char **argv)
     return 0;
   }
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(problem); k++) {
-    for (int eigenvalues = 0; eigenvalues < (most ? 2 : 1); eigenvalues++) { /* PETSc has no room for those of one iteration more */
+    /* PETSc has no room for the coefficients of the one iteration that is made with a maximum of none */
+    for (int eigenvalues = 0; eigenvalues < (most ? 2 : 1); eigenvalues++) {
       Solve s[2];
 
       PetscCall(Make(MATAIJTCU, n, problem[k].shift, problem[k].one, &A));

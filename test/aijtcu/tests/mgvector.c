@@ -112,7 +112,9 @@ static PetscErrorCode Watched(KSP ksp[2])
     PetscCall(KSPConvergedReasonViewSet(smoother, CountSolve, &count[k], NULL));
   }
   PetscCall(Compare(ksp, "a smoother that is watched"));
-  if (!count[1] || count[0] < count[1]) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "a smoother tells of %" PetscInt_FMT " solves, not %" PetscInt_FMT " and more\n", count[0], count[1])); /* the first has more right-hand sides */
+  /* the first has more right-hand sides */
+  if (!count[1] || count[0] < count[1])
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "a smoother tells of %" PetscInt_FMT " solves, not %" PetscInt_FMT " and more\n", count[0], count[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
