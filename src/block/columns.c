@@ -163,11 +163,13 @@ PetscErrorCode AIJTCUColumnsNorms(AIJTCUBlockKSP *s, Mat X, PetscInt k, const Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* cg and bcgs make one iteration also where there should be none. What it ends with does not count, as in PETSc */
 PetscErrorCode AIJTCUColumnStop(KSP ksp, AIJTCUBlockKSP *s, PetscInt j, PetscInt its, KSPConvergedReason reason)
 {
   AIJTCUColumns *c = &s->columns;
 
   PetscFunctionBegin;
+  if (its > ksp->max_it && reason != KSP_DIVERGED_NANORINF && reason != KSP_DIVERGED_PC_FAILED) reason = KSP_DIVERGED_ITS;
   PetscCall(PetscInfo(ksp, "aijtcu: right-hand side %" PetscInt_FMT " ends with %s at iteration %" PetscInt_FMT ", residual norm %14.12e\n", c->column[j], KSPConvergedReasons[reason], its, (double)c->rnorm[j]));
   c->reason[j] = reason;
   c->its[j]    = its;

@@ -1027,6 +1027,10 @@ int main(int argc, char **argv)
       nsize: 3
       args: -ksp_type cg -pc_type {{none bjacobi gamg}} -ksp_norm_type {{preconditioned unpreconditioned natural}} -nonzero -with_nan
 
+    test: # one iteration is made all the same
+      suffix: none
+      args: -ksp_type {{cg bcgs}} -pc_type jacobi -ksp_max_it 0 -ksp_rtol 0.99
+
     test:
       suffix: cg_few
       args: -ksp_type cg -pc_type jacobi -ksp_norm_type none -ksp_max_it 5
