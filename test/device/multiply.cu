@@ -3,6 +3,7 @@
 
      test-multiply            all tests
      test-multiply -small     few and small ones, to run under compute-sanitizer
+     test-multiply -small 1/2 the first of two shares of these, each with every other test
      test-multiply -gathered  of these the bricks that are gathered, in which racecheck finds no hazards that are none
      test-multiply -pairs     of these the bricks of complex numbers that are stored as pairs
      test-multiply -parts     products alone whose panels are cut into many parts
@@ -13,6 +14,15 @@
 #include "matrices.cuh"
 
 static bool gathered_only, pairs_only;
+static int  share = 1, nshares = 1;
+
+/* Whether the next of the tests that take long belongs to this share */
+static bool IsMine(void)
+{
+  static int next;
+
+  return next++ % nshares == share - 1;
+}
 
 static HrpbScalar *BuildOnDevice(const Matrix *A, const HrpbParams *params, const int32_t *order, Hrpb *h)
 {
@@ -103,7 +113,11 @@ static bool IsTaken(const HrpbParams &params)
   return SpmmChooseKernel(SPMM_OP_PRODUCT, SPMM_BRICKS, false, &facts, &params, &plain, device);
 }
 
-/* pairs: A is of blocks a -b, b a */
+/*
+   pairs: A is of blocks a -b, b a. In a small run a matrix has with a format one of the wide products, and two of those
+   with special values; with the next format it has the next ones. So each comes with every format and with every
+   matrix, but not with every two
+*/
 static void TestFormats(const Matrix *A, const int32_t *order, bool pairs = false)
 {
   enum {
@@ -111,10 +125,17 @@ static void TestFormats(const Matrix *A, const int32_t *order, bool pairs = fals
   };
   static const HrpbParams formats[] = {{16, 128, 64, 8}, {16, 128, 128, 8}, {8, 64, 64, 8}, {8, 64, 128, 8}, {8, 64, 32, 2}, {16, 32, 16, 16}, {16, 128, 64, 4}, {8, 8, 256, 1}, {16, 16, 64, 1}, {8, 64, 32, 1}, {8, 24, 8, 4}, {16, 256, 64, 8}, {8, 128, 32, 16}, {16, 128, 64, 1}, {8, 64, 64, 1}, {16, 64, 32, 1}};
 
+  static const struct {
+    int64_t N, apart; /* and elements between columns of B */
+    int     special;
+  } specials[] = {{21, 16, 1}, {5, 0, 1}, {40, 0, 2}, {10, 0, 3}, {7, 0, 5}};
+  static int turn; /* there are 16 formats, so the next matrix begins with the next product */
+
   for (HrpbParams params : formats) {
+    turn++;
     if (pairs ? params.window_cols == 1 : gathered_only && params.window_cols > 1) continue;
     params.pairs = pairs;
-    if (pairs && !IsTaken(params)) continue;
+    if ((pairs && !IsTaken(params)) || !IsMine()) continue;
     WithBricks(A, params, order, [&](const char *kernel, HrpbPrecision precision, const auto &multiply) {
       const double bound = Bound(precision);
       const bool   tf32  = precision != HRPB_FP64;
@@ -122,14 +143,13 @@ static void TestFormats(const Matrix *A, const int32_t *order, bool pairs = fals
 
       for (int64_t N : {1, 3, 8, 9, 16, 17, 24, 33, 48, 50, 64, 72, 128, 93, 100, 129, 257, 300}) {
         if (small_run && (pairs || A->values.size() > MANY_ENTRIES ? N != 3 && N != 33 : N != 3 && N != 24 && N != 33 && N != 50 && N != 129)) continue;
-        TestProduct(A, kernel, multiply, N, k % 3 == 0 ? 0 : k % 3 == 1 ? 3 : 18, k % 4 == 3, 0, bound, tf32);
+        if (!small_run || N == 3 || N == 33 || turn % 3 == (N == 24 ? 0 : N == 50 ? 1 : 2)) TestProduct(A, kernel, multiply, N, k % 3 == 0 ? 0 : k % 3 == 1 ? 3 : 18, k % 4 == 3, 0, bound, tf32);
         k++;
       }
-      TestProduct(A, kernel, multiply, 21, 16, 0, 1, bound, tf32);
-      TestProduct(A, kernel, multiply, 5, 0, 0, 1, bound, tf32);
-      if (precision != HRPB_TF32) TestProduct(A, kernel, multiply, 40, 0, 0, 2, bound, tf32);
-      TestProduct(A, kernel, multiply, 10, 0, 0, 3, bound, tf32);
-      TestProduct(A, kernel, multiply, 7, 0, 0, 5, bound, tf32);
+      for (int s = 0; s < 5; s++) {
+        if ((small_run && (turn + s) % 5 > 1) || (precision == HRPB_TF32 && specials[s].special == 2)) continue;
+        TestProduct(A, kernel, multiply, specials[s].N, specials[s].apart, 0, specials[s].special, bound, tf32);
+      }
     });
   }
 }
@@ -146,6 +166,7 @@ static void TestPairs(const Matrix *A)
   dB = Upload(B);
   Check(cudaMalloc(&dC, sizeof(HrpbScalar) * (size_t)(A->nrows * most + 1)));
   for (HrpbParams params : {HrpbStagedParams(), HrpbShortParams(), HrpbParams{8, 64, HRPB_SHORT_COLS, 8}}) {
+    if (!IsMine()) continue;
     for (int64_t N : small_run ? std::vector<int64_t>{8, 33} : std::vector<int64_t>{1, 8, 24, 33, 64, 137}) {
       for (params.pairs = 0; params.pairs < 2; params.pairs++) {
         WithBricks(A, params, NULL, [&](const char *, HrpbPrecision precision, const auto &multiply) {
@@ -364,7 +385,7 @@ static void TestParts(int32_t half, int32_t most, bool many)
   for (const HrpbParams &params : {HrpbStagedParams(), HrpbShortParams(), HrpbRowsParams(), HrpbGatherParams()}) {
     Cut cut;
 
-    if (gathered_only && params.window_cols > 1) continue;
+    if ((gathered_only && params.window_cols > 1) || !IsMine()) continue;
     cut.values = BuildOnDevice(&A, &params, NULL, &cut.h);
     Check(HrpbScheduleDevice(&cut.h, NULL, &cut.s));
     Report(cut.s.nsplit > 1 && cut.s.nslots > 2 * cut.s.nsplit && many == (cut.s.nmany > 0) && many == !cut.s.counts, "panels do not have parts, or not as many", A.name);
@@ -632,6 +653,7 @@ int main(int argc, char **argv)
   gathered_only = argc > 1 && !strcmp(argv[1], "-gathered");
   pairs_only    = argc > 1 && !strcmp(argv[1], "-pairs");
   small_run     = gathered_only || pairs_only || (argc > 1 && !strcmp(argv[1], "-small"));
+  if (argc > 2 && (sscanf(argv[2], "%d/%d", &share, &nshares) != 2 || share < 1 || share > nshares)) return 2;
   if (argc > 1 && !strcmp(argv[1], "-accuracy")) {
     Accuracy(new Matrix(Make("stencil", 1260, 1260, Stencil)), false);
     Accuracy(new Matrix(Make("dense", 300, 3000, Dense)), false);
@@ -695,9 +717,9 @@ int main(int argc, char **argv)
     cudaFree(d);
   }
   TestHeavyPanels();
-  TestKernelsAgree();
-  if (sizeof(HrpbScalar) == 8) TestChunks();
-  TestManyColumns();
+  if (IsMine()) TestKernelsAgree();
+  if (sizeof(HrpbScalar) == 8 && IsMine()) TestChunks();
+  if (IsMine()) TestManyColumns();
   if (!small_run) {
     TestLongRow();
     TestSlices();
