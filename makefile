@@ -271,13 +271,18 @@ $(EMULATED)/%.h: %.h
 	@mkdir -p $(@D); $(call whole,cp $< $(new))
 $(EMULATED)/%: % test/emulator/translate
 	@mkdir -p $(@D); $(call whole,test/emulator/translate $< $(new))
+$(EMULATED)/900/obj/%.o: $(EMULATED)/%.cu $(call command,emulated) | $(EMULATED_TEXT) need-cxx
+	@mkdir -p $(@D)
+	$(call short,EMULATED) $(call compiled,$(COMPILE_EMULATED) -DEMULATED_ARCH=900 $<)
+# What asks for no architecture is the same for both. What device.cuh asks for is for hardware: here these calls do nothing
+$(EMULATED)/800/obj/%.o: $(EMULATED)/900/obj/%.o
+	@mkdir -p $(@D)
+	@if tr ' ' '\n' <$(<:.o=.d) | grep '^$(EMULATED)/.*\.cuh\?$$' | grep -v /common/device.cuh | sort -u | xargs grep -qE 'EMULATED_ARCH|cudaFuncGetAttributes'; then \
+	  printf '%9s %s\n' EMULATED '$(subst $(BUILD)/,,$@)' >&2; $(call compiled,$(COMPILE_EMULATED) -DEMULATED_ARCH=800 $(EMULATED)/$*.cu); else ln -f $< $@; fi
 define emulated_for
-$(EMULATED)/$(1)/obj/%.o: $(EMULATED)/%.cu $(call command,emulated) | $(EMULATED_TEXT) need-cxx
-	@mkdir -p $$(@D)
-	$$(call short,EMULATED) $$(call compiled,$$(COMPILE_EMULATED) -DEMULATED_ARCH=$(1) $$<)
 $(EMULATED)/$(1)/obj/emulator.o: test/emulator/emulator.cpp $(call command,emulated) | need-cxx
 	@mkdir -p $$(@D)
-	$$(call short,EMULATED) $$(call compiled,$$(COMPILE_EMULATED) -DEMULATED_ARCH=$(1) $$<)
+	$$(call short,EMULATED) $$(call compiled,$$(COMPILE_EMULATED) -O2 -DEMULATED_ARCH=$(1) $$<)
 $(filter $(EMULATED)/$(1)/%,$(filter-out $(EMULATED_COMPLEX),$(EMULATED_TESTS))): $(EMULATED)/$(1)/%: $(EMULATED)/$(1)/obj/test/device/%.o $(patsubst %.cu,$(EMULATED)/$(1)/obj/%.o,$(wildcard kernels/*/*.cu)) $(EMULATED)/$(1)/obj/emulator.o $(LIBHRPB)
 	$$(call short,LINK) $$(call whole,$(CXX) -no-pie $(EMULATED_SANITIZE) -o $$(new) $$^)
 endef
