@@ -76,7 +76,7 @@ typedef struct {
 
 /* Where the blocks of the last solve were: of B and X. All processes have the same answer */
 typedef struct {
-  PetscBool        given_device[2], bound[2];
+  PetscBool        given_device[2]; /* the other place where it is bound to the host: then it is moved */
   PetscBool        device; /* where A works */
   AIJTCUBlockNeeds needs;
 } AIJTCUBlockPlace;

@@ -74,12 +74,14 @@ static PetscErrorCode AIJTCUBlockSamePlace(AIJTCUBlockKSP *s, const Mat given[2]
   AIJTCUBlockPlace        place = {.device = device, .needs = needs};
   const AIJTCUBlockPlace *last  = &s->place;
   Mat                     work;
-  PetscBool               rows, columns;
+  PetscBool               rows, columns, bound;
 
   PetscFunctionBegin;
   for (int i = 0; i < 2; i++) {
     PetscCall(AIJTCUBlockIsDevice(given[i], &place.given_device[i]));
-    if (place.given_device[i]) PetscCall(MatBoundToCPU(given[i], &place.bound[i]));
+    /* MatAXPY() takes old numbers of what is bound to the host, so that is moved */
+    if (place.given_device[i]) PetscCall(MatBoundToCPU(given[i], &bound));
+    if (place.given_device[i] && bound) place.given_device[i] = (PetscBool)!device;
   }
   *fits = (PetscBool)(s->ctx && last->device == device && last->needs.nscalars == needs.nscalars && last->needs.nblocks == needs.nblocks);
   if (*fits) { /* all processes know the whole layout, so they agree */
@@ -90,7 +92,7 @@ static PetscErrorCode AIJTCUBlockSamePlace(AIJTCUBlockKSP *s, const Mat given[2]
   }
   *same = *fits;
   for (int i = 0; i < 2; i++) {
-    if (last->given_device[i] != place.given_device[i] || last->bound[i] != place.bound[i]) *same = PETSC_FALSE;
+    if (last->given_device[i] != place.given_device[i]) *same = PETSC_FALSE;
   }
   s->place = place;
   PetscFunctionReturn(PETSC_SUCCESS);
