@@ -1,8 +1,8 @@
 /*
    Rows of a complex matrix that are cut: which parts they have, and their sums put together.
 
-   The schedule of the real matrix says which rows are cut. Both real rows of a complex one have the same length, so they
-   are cut alike, and stand one behind the other in its list: a part of the complex row has half as many entries.
+   The schedule of the real matrix says which rows are cut. Both real rows of a complex one have the same length, so
+   they are cut alike, and stand one behind the other in its list: a part of the complex row has half as many entries.
 */
 #include "pairs.cuh"
 

@@ -1,7 +1,8 @@
 /*
    What complex matrices take of the times of the model: kernels for CSR, of those of csr-copy or csr-rows with the real
    matrix (SpmmCsrTimes); bricks in double precision, of those of bricks of real numbers (SpmmBrickTimes). The parts are
-   taken to be the same on all devices, and those for CSR in single precision, too. Written by `make fit` from what examples/bench measured in complex double precision, commits: 344b3e1, cb4df58, 140b020
+   taken to be the same on all devices, and those for CSR in single precision, too. Written by `make fit` from what
+   examples/bench measured in complex double precision, commits: 344b3e1, cb4df58, 140b020
 */
 #pragma once
 

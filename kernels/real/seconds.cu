@@ -5,7 +5,7 @@
 #include "rates.h"
 
 enum {
-  IN_TURN     = 100000, /* ps from one entry of a row of the real matrix to the next: the lanes of a row wait for them */
+  IN_TURN     = 100000, /* ps from one entry of a row of the real matrix to the next: lanes of a row wait for them */
   LEAST       = 4,      /* columns: fewer take as long */
   LEAST_NODES = 8       /* the same by nodes */
 };
@@ -47,8 +47,8 @@ static double Nodes(const SpmmFacts *real, int64_t N, const SpmmCsrTimes *t)
 }
 
 /*
-   As csr-copy: lanes wait for the longest row of their warp, and what rows of A before have not brought comes from L2, or
-   from memory
+   As csr-copy: lanes wait for the longest row of their warp, and what rows of A before have not brought comes from L2
+   or from memory
 */
 static double Copy(const SpmmFacts *real, int64_t N, const SpmmCsrTimes *t, double cache)
 {

@@ -170,8 +170,8 @@ static __device__ __forceinline__ uint32_t Bisect(const HrpbInt *columns, uint32
 
 namespace {
 /*
-   Where numbers of a block are: by multiplications with 1 / columns and 1 / size. Such a quotient is right for rows that
-   have a table; part is 0 for others
+   Where numbers of a block are: by multiplications with 1 / columns and 1 / size. Such a quotient is right for rows
+   that have a table; part is 0 for others
 */
 struct Quotients {
   int32_t  mb, cb, size;
@@ -206,7 +206,7 @@ template <int MB> struct Chunk {
 };
 } // namespace
 
-/* Number i of the products of a block with a row of B. If there are fewer it is none, and the last one is read in vain */
+/* Number i of the products of a block with a row of B. Beyond them it is none, and the last one is read in vain */
 template <int MB>
 static __device__ __forceinline__ void ReadChunk(const FillArgs &a, const Quotients &q, const Pair &p, int32_t i, Chunk<MB> *chunk)
 {

@@ -1,8 +1,8 @@
 /*
    How LOBPCG with blocks enters: SLEPc's creator of EPSLOBPCG is wrapped under the same name. The original is called
    first. Then ours stands before three operations: options, the solve, which decides, and the set-up. There SLEPc would
-   make the vectors to start from orthonormal, one after the other. Ours does that as a block, and has another default of
-   the restart parameter. All else is SLEPc's.
+   make the vectors to start from orthonormal, one after the other. Ours does that as a block, and has another default
+   of the restart parameter. All else is SLEPc's.
 */
 #include "eigen.h"
 

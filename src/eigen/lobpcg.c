@@ -309,8 +309,8 @@ static void AIJTCULobpcgValues(AIJTCULobpcg *s, PetscInt locked)
 }
 
 /*
-   A V, and B V, as products, and Rayleigh quotients of X. A Ritz value of small matrices has the rounding of the largest
-   one, which may be more than all of it
+   A V, and B V, as products, and Rayleigh quotients of X. A Ritz value of small matrices has the rounding of the
+   largest one, which may be more than all of it
 */
 static PetscErrorCode AIJTCULobpcgRenew(AIJTCULobpcg *s, PetscInt locked)
 {

@@ -557,8 +557,8 @@ static PetscReal AIJTCURitzLongest(PetscInt k, PetscInt n, const PetscScalar *C,
 }
 
 /*
-   How far A X and A P are from products after a step with the coefficients C. Each vector is rounded when it is written,
-   and its product with A as well, but not to the same. step: the largest part of X that is W^
+   How far A X and A P are from products after a step with the coefficients C. Each vector is rounded when it is
+   written, and its product with A as well, but not to the same. step: the largest part of X that is W^
 */
 static void AIJTCURitzAddErrors(AIJTCURitz r, PetscInt np, PetscInt rank, PetscReal step)
 {

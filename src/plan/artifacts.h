@@ -34,7 +34,7 @@ typedef struct {
   AIJTCUState state;
   HrpbError   why;
   CsrSchedule schedule;
-  VectorPlan  pairs;         /* of a complex matrix: what its blocks' kernels need, and nothing else: ComplexCsrDevice() */
+  VectorPlan  pairs;         /* of a complex matrix: what kernels for blocks need, no more: ComplexCsrDevice() */
   PetscBool   panels_sought; /* for sampled products: see CsrPanelsForSampledDevice() */
 } AIJTCUCsr;
 

@@ -828,7 +828,8 @@ static AIJTCUDecision AIJTCUDecideOne(const AIJTCUAsk *ask, const AIJTCUOptions 
     const SpmmFacts facts = AIJTCUFactsOfBricks(f, &d);
 
     d.seconds = d.kernel->seconds(&facts, &d.format, d.precision, q.N, device->device);
-    if (AIJTCU_PARTS > 1 && d.path == MAT_AIJTCU_PATH_CSR && AIJTCUIsPlain(ask)) d.seconds = AIJTCUSecondsOfCSR(&q); /* of what stands in */
+    /* of what stands in */
+    if (AIJTCU_PARTS > 1 && d.path == MAT_AIJTCU_PATH_CSR && AIJTCUIsPlain(ask)) d.seconds = AIJTCUSecondsOfCSR(&q);
   }
   return d;
 }

@@ -27,8 +27,8 @@ static PetscErrorCode AIJTCUCsrPairsOnDevice(Mat A, AIJTCUPlan *plan, const AIJT
 }
 
 /*
-   What the kernels for a complex matrix itself need: rows that share their columns, without which they go row by row, or
-   parts of long rows, without which products are those of the real matrix
+   What the kernels for a complex matrix itself need: rows that share their columns, without which they go row by row,
+   or parts of long rows, without which products are those of the real matrix
 */
 static PetscErrorCode AIJTCUCsrSeekPairs(Mat A, AIJTCUPlan *plan)
 {
