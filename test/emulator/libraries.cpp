@@ -3,8 +3,9 @@
    that this is loaded into (LD_PRELOAD) finds one GPU. Memory of the device is memory of the host, streams do all work
    at once, and libpetscaijtcu.so has kernels that run on the processor: see cuda_runtime.h.
 
-   Kernels of PETSc, Thrust and CUB do not run: they are left out without an error. So tests use nothing of PETSc's that
-   needs one, such as VecSet() to a number other than zero on a device.
+   Kernels of PETSc, Thrust and CUB that were compiled for a GPU do not run: they are left out without an error. So tests
+   use nothing of PETSc's that needs one, such as VecSet() to a number other than zero on a device, unless PETSc is that
+   of test/emulator/petsc.
 
    With EMULATED_CODE=0 the device runs no kernel: those of the library were compiled for other GPUs.
 */
@@ -72,6 +73,16 @@ template <typename T> static cudaError_t Make(T *thing)
   *thing = (T)malloc(1);
   return cudaSuccess;
 }
+#define THING(STATUS, T, create, destroy) \
+  EXPORT STATUS create(T *thing) \
+  { \
+    return (STATUS)Make(thing); \
+  } \
+  EXPORT STATUS destroy(T thing) \
+  { \
+    free(thing); \
+    return (STATUS)0; \
+  }
 
 EXPORT cudaError_t cudaGetDeviceCount(int *n)
 {
@@ -447,15 +458,7 @@ EXPORT const char *cudaGetErrorName(cudaError_t err)
   }
 #define BLAS(name, ...) NOTHING(cublas, CUBLAS_STATUS_SUCCESS, name, __VA_ARGS__)
 
-EXPORT cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
-{
-  return (cublasStatus_t)Make(handle);
-}
-EXPORT cublasStatus_t cublasDestroy_v2(cublasHandle_t handle)
-{
-  free(handle);
-  return CUBLAS_STATUS_SUCCESS;
-}
+THING(cublasStatus_t, cublasHandle_t, cublasCreate_v2, cublasDestroy_v2)
 EXPORT cublasStatus_t cublasGetPointerMode_v2(cublasHandle_t, cublasPointerMode_t *mode)
 {
   *mode = CUBLAS_POINTER_MODE_HOST;
@@ -597,15 +600,7 @@ EXPORT curandStatus_t curandGenerateUniform(curandGenerator_t generator, float *
 NOTHING(curand, CURAND_STATUS_SUCCESS, curandSetStream, curandGenerator_t, cudaStream_t)
 NOTHING(curand, CURAND_STATUS_SUCCESS, curandSetGeneratorOrdering, curandGenerator_t, curandOrdering_t)
 
-EXPORT cusolverStatus_t cusolverDnCreate(cusolverDnHandle_t *handle)
-{
-  return (cusolverStatus_t)Make(handle);
-}
-EXPORT cusolverStatus_t cusolverDnDestroy(cusolverDnHandle_t handle)
-{
-  free(handle);
-  return CUSOLVER_STATUS_SUCCESS;
-}
+THING(cusolverStatus_t, cusolverDnHandle_t, cusolverDnCreate, cusolverDnDestroy)
 NOTHING(cusolver, CUSOLVER_STATUS_SUCCESS, cusolverDnSetStream, cusolverDnHandle_t, cudaStream_t)
 
 /* Complex numbers: what scales and adds values of matrices */
@@ -647,15 +642,7 @@ static struct cusparseDnMatDescr AsBlock(const cusparseDnVecDescr *x)
 }
 
 #define SPARSE(name, ...) NOTHING(cusparse, CUSPARSE_STATUS_SUCCESS, name, __VA_ARGS__)
-EXPORT cusparseStatus_t cusparseCreate(cusparseHandle_t *handle)
-{
-  return (cusparseStatus_t)Make(handle);
-}
-EXPORT cusparseStatus_t cusparseDestroy(cusparseHandle_t handle)
-{
-  free(handle);
-  return CUSPARSE_STATUS_SUCCESS;
-}
+THING(cusparseStatus_t, cusparseHandle_t, cusparseCreate, cusparseDestroy)
 SPARSE(cusparseSetStream, cusparseHandle_t, cudaStream_t)
 SPARSE(cusparseSetPointerMode, cusparseHandle_t, cusparsePointerMode_t)
 EXPORT cusparseStatus_t cusparseGetPointerMode(cusparseHandle_t, cusparsePointerMode_t *mode)
@@ -663,15 +650,7 @@ EXPORT cusparseStatus_t cusparseGetPointerMode(cusparseHandle_t, cusparsePointer
   *mode = CUSPARSE_POINTER_MODE_DEVICE;
   return CUSPARSE_STATUS_SUCCESS;
 }
-EXPORT cusparseStatus_t cusparseCreateMatDescr(cusparseMatDescr_t *descr)
-{
-  return (cusparseStatus_t)Make(descr);
-}
-EXPORT cusparseStatus_t cusparseDestroyMatDescr(cusparseMatDescr_t descr)
-{
-  free(descr);
-  return CUSPARSE_STATUS_SUCCESS;
-}
+THING(cusparseStatus_t, cusparseMatDescr_t, cusparseCreateMatDescr, cusparseDestroyMatDescr)
 SPARSE(cusparseSetMatIndexBase, cusparseMatDescr_t, cusparseIndexBase_t)
 SPARSE(cusparseSetMatType, cusparseMatDescr_t, cusparseMatrixType_t)
 EXPORT cusparseIndexBase_t cusparseGetMatIndexBase(const cusparseMatDescr_t)
@@ -823,15 +802,7 @@ static cusparseStatus_t SolveAs(cudaDataType type, cusparseOperation_t op, const
   if (type == CUDA_R_64F) return Solve(transposed, (const double *)alpha, a, b, x);
   return Solve(transposed, (const float *)alpha, a, b, x);
 }
-EXPORT cusparseStatus_t cusparseSpSV_createDescr(cusparseSpSVDescr_t *descr)
-{
-  return (cusparseStatus_t)Make(descr);
-}
-EXPORT cusparseStatus_t cusparseSpSV_destroyDescr(cusparseSpSVDescr_t descr)
-{
-  free(descr);
-  return CUSPARSE_STATUS_SUCCESS;
-}
+THING(cusparseStatus_t, cusparseSpSVDescr_t, cusparseSpSV_createDescr, cusparseSpSV_destroyDescr)
 EXPORT cusparseStatus_t cusparseSpSV_bufferSize(cusparseHandle_t, cusparseOperation_t, const void *, cusparseConstSpMatDescr_t, cusparseConstDnVecDescr_t, cusparseDnVecDescr_t, cudaDataType, cusparseSpSVAlg_t, cusparseSpSVDescr_t, size_t *bytes)
 {
   *bytes = 8;
@@ -845,15 +816,7 @@ EXPORT cusparseStatus_t cusparseSpSV_solve(cusparseHandle_t, cusparseOperation_t
 
   return SolveAs(type, op, alpha, a, &rhs, &y);
 }
-EXPORT cusparseStatus_t cusparseSpSM_createDescr(cusparseSpSMDescr_t *descr)
-{
-  return (cusparseStatus_t)Make(descr);
-}
-EXPORT cusparseStatus_t cusparseSpSM_destroyDescr(cusparseSpSMDescr_t descr)
-{
-  free(descr);
-  return CUSPARSE_STATUS_SUCCESS;
-}
+THING(cusparseStatus_t, cusparseSpSMDescr_t, cusparseSpSM_createDescr, cusparseSpSM_destroyDescr)
 EXPORT cusparseStatus_t cusparseSpSM_bufferSize(cusparseHandle_t, cusparseOperation_t, cusparseOperation_t, const void *, cusparseConstSpMatDescr_t, cusparseConstDnMatDescr_t, cusparseDnMatDescr_t, cudaDataType, cusparseSpSMAlg_t, cusparseSpSMDescr_t, size_t *bytes)
 {
   *bytes = 8;
@@ -986,24 +949,8 @@ template <typename T> static void FactorRows(int m, T *a, const int *ai, const i
   FACTORS_OF(T, LETTER, csric02, true, csric02Info_t)
 SUMS_OF(double, D)
 SUMS_OF(float, S)
-EXPORT cusparseStatus_t cusparseCreateCsrilu02Info(csrilu02Info_t *info)
-{
-  return (cusparseStatus_t)Make(info);
-}
-EXPORT cusparseStatus_t cusparseDestroyCsrilu02Info(csrilu02Info_t info)
-{
-  free(info);
-  return CUSPARSE_STATUS_SUCCESS;
-}
-EXPORT cusparseStatus_t cusparseCreateCsric02Info(csric02Info_t *info)
-{
-  return (cusparseStatus_t)Make(info);
-}
-EXPORT cusparseStatus_t cusparseDestroyCsric02Info(csric02Info_t info)
-{
-  free(info);
-  return CUSPARSE_STATUS_SUCCESS;
-}
+THING(cusparseStatus_t, csrilu02Info_t, cusparseCreateCsrilu02Info, cusparseDestroyCsrilu02Info)
+THING(cusparseStatus_t, csric02Info_t, cusparseCreateCsric02Info, cusparseDestroyCsric02Info)
 
 EXPORT const char *cusparseGetErrorString(cusparseStatus_t)
 {
