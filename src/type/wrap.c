@@ -246,16 +246,17 @@ static PetscErrorCode MatSetFromOptions_AIJTCU(Mat A, PetscOptionItems PetscOpti
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The parent duplicates a work vector, which is bound where A is: fdcoloring.c */
+static PetscErrorCode AIJTCUZeroRowsColumns(Mat A, PetscInt n, const PetscInt rows[], PetscScalar diagonal, Vec x, Vec b)
+{
+  PetscFunctionBegin;
+  AIJTCUCallParentOp(A, zerorowscolumns, A, n, rows, diagonal, x, b);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatZeroRowsColumns_AIJTCU(Mat A, PetscInt n, const PetscInt rows[], PetscScalar diagonal, Vec x, Vec b)
 {
-  PetscBool bound;
-
   PetscFunctionBegin;
-  PetscCall(MatBoundToCPU(A, &bound));
-  if (bound) PetscCall(MatBindToCPU(A, PETSC_FALSE));
-  AIJTCUCallParentOp(A, zerorowscolumns, A, n, rows, diagonal, x, b);
-  if (bound) PetscCall(MatBindToCPU(A, PETSC_TRUE));
+  AIJTCUCallUnbound(A, PETSC_FALSE, AIJTCUZeroRowsColumns(A, n, rows, diagonal, x, b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -479,30 +480,47 @@ static PetscErrorCode MatEliminateZeros_AIJTCU(Mat A, PetscBool keep)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Those of a device work there, also for a matrix that is bound to the host */
-static PetscErrorCode MatSetPreallocationCOO_AIJTCU(Mat A, PetscCount n, PetscInt i[], PetscInt j[])
+static PetscErrorCode AIJTCUSetPreallocationCOO(Mat A, PetscCount n, PetscInt i[], PetscInt j[])
 {
-  AIJTCUPlan *plan;
-  PetscBool   bound = PETSC_FALSE;
+  AIJTCUIdentity *id;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUGetPlan(A, &plan));
-  if (plan->id.device) PetscCall(AIJTCUBeginCOO(A, PETSC_FALSE, (PetscBool)!plan->id.composed[AIJTCU_SET_PREALLOCATION_COO], &bound));
-  AIJTCUCallParent(A, ((PetscErrorCode (*)(Mat, PetscCount, PetscInt[], PetscInt[]))plan->id.composed[AIJTCU_SET_PREALLOCATION_COO])(A, n, i, j));
-  PetscCall(AIJTCUEndCOO(A, bound));
+  PetscCall(AIJTCUGetIdentity(A, &id));
+  AIJTCUCallParent(A, ((PetscErrorCode (*)(Mat, PetscCount, PetscInt[], PetscInt[]))id->composed[AIJTCU_SET_PREALLOCATION_COO])(A, n, i, j));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSetPreallocationCOO_AIJTCU(Mat A, PetscCount n, PetscInt i[], PetscInt j[])
+{
+  AIJTCUIdentity *id;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetIdentity(A, &id));
+  if (!id->device) PetscCall(AIJTCUSetPreallocationCOO(A, n, i, j));
+  else AIJTCUCallUnbound(A, (PetscBool)!id->composed[AIJTCU_SET_PREALLOCATION_COO], AIJTCUSetPreallocationCOO(A, n, i, j));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUSetValuesCOO(Mat A, const PetscScalar v[], InsertMode mode)
+{
+  AIJTCUIdentity *id;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetIdentity(A, &id));
+#if PetscDefined(HAVE_CUDA)
+  PetscCall(AIJTCUBlocksToDevice(A));
+#endif
+  AIJTCUCallParent(A, ((PetscErrorCode (*)(Mat, const PetscScalar[], InsertMode))id->composed[AIJTCU_SET_VALUES_COO])(A, v, mode));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatSetValuesCOO_AIJTCU(Mat A, const PetscScalar v[], InsertMode mode)
 {
-  AIJTCUPlan *plan;
-  PetscBool   bound;
+  AIJTCUIdentity *id;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUGetPlan(A, &plan));
-  PetscCall(AIJTCUBeginCOO(A, PETSC_TRUE, (PetscBool)!plan->id.composed[AIJTCU_SET_VALUES_COO], &bound));
-  AIJTCUCallParent(A, ((PetscErrorCode (*)(Mat, const PetscScalar[], InsertMode))plan->id.composed[AIJTCU_SET_VALUES_COO])(A, v, mode));
-  PetscCall(AIJTCUEndCOO(A, bound));
+  PetscCall(AIJTCUGetIdentity(A, &id));
+  AIJTCUCallUnbound(A, (PetscBool)!id->composed[AIJTCU_SET_VALUES_COO], AIJTCUSetValuesCOO(A, v, mode));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -17,10 +17,6 @@
    Needed: 3.24 to 3.26. Gone when: "VecDuplicate() of a bound vector" of upstream.c. Ours:
    sequences.c, -each ("duplicate-of-bound").
 
-   MatZeroRowsColumns() of a MATMPIAIJCUSPARSE that is bound to the host duplicates its work vector. It adds to numbers
-   that nobody has set, and zeroes other columns as well. Here (wrap.c) it is not bound meanwhile. Ours: sequences.c,
-   "bound".
-
    The work vectors are bound where x is, as of a level of multigrid that is to stay on the host, and only there. The
    duplicate is made before PETSc binds x
 */

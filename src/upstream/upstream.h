@@ -31,9 +31,25 @@ PETSC_INTERN PetscErrorCode AIJTCUILUFactorInPlace(Mat, IS, IS, const MatFactorI
 PETSC_INTERN PetscErrorCode AIJTCUSubMatricesFilled(PetscInt, Mat[]);
 PETSC_INTERN PetscErrorCode AIJTCUConvertNew(Mat, Mat *);
 
+#if PetscDefined(HAVE_CUDA)
 /* coo.c */
-PETSC_INTERN PetscErrorCode AIJTCUBeginCOO(Mat, PetscBool, PetscBool, PetscBool *);
-PETSC_INTERN PetscErrorCode AIJTCUEndCOO(Mat, PetscBool);
+PETSC_INTERN PetscErrorCode AIJTCUBlocksToDevice(Mat);
+#endif
+
+/* unbound.c */
+PETSC_INTERN PetscErrorCode AIJTCUUnbind(Mat, PetscBool, PetscBool *);
+
+/* A call for A as it is when it is not bound to the host. It is bound again after that, after an error, too */
+#define AIJTCUCallUnbound(A, lost, call)              \
+  do {                                                \
+    PetscBool      bound_;                            \
+    PetscErrorCode ierr_, again_ = PETSC_SUCCESS;     \
+    PetscCall(AIJTCUUnbind(A, lost, &bound_));        \
+    ierr_ = (call);                                   \
+    if (bound_) again_ = MatBindToCPU(A, PETSC_TRUE); \
+    PetscCall(ierr_);                                 \
+    PetscCall(again_);                                \
+  } while (0)
 
 /* wholematrix.c */
 PETSC_INTERN PetscErrorCode AIJTCUCreateSubMatrices(Mat, PetscInt, const IS[], const IS[], MatReuse, Mat *[], PetscErrorCode (*)(Mat, PetscInt, const IS[], const IS[], MatReuse, Mat *[]));

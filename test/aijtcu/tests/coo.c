@@ -55,6 +55,25 @@ static PetscErrorCode IsTwice(Mat D, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What is bound to the host is so after an error, too */
+static PetscErrorCode StaysBound(Mat A)
+{
+  const PetscInt row = ROWS;
+  PetscBool      before, after;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatBoundToCPU(A, &before));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = MatZeroRowsColumns(A, 1, &row, 1, NULL, NULL);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(MatBoundToCPU(A, &after));
+  if (ierr != PETSC_ERR_ARG_OUTOFRANGE || before != after) {
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "a row that there is not: error %d, %s before, %s after\n", (int)ierr, before ? "bound" : "free", after ? "bound" : "free"));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* One process alone drops an entry, after a product */
 static PetscErrorCode DropOnOneProcess(Mat B)
 {
@@ -108,6 +127,7 @@ int main(int argc, char **argv)
     Vec x, y, right;
 
     PetscCall(SetPattern(A, from[k], k + 1, k % 2 ? MAT_COPY_VALUES : MAT_DO_NOT_COPY_VALUES, (PetscBool)(k / 2), &T));
+    PetscCall(StaysBound(T));
     PetscCall(IsTwice(T, A));
     PetscCall(MatDestroy(&T));
     PetscCall(MatConvert(A, MATDENSE, MAT_INITIAL_MATRIX, &R));
