@@ -11,7 +11,8 @@
 
      What would help: MatSetUp() of the local matrix, where there is no array of the user.
 
-   Needed: 3.26. Gone when: nothing says it; read MatMPIDenseSetPreallocation_MPIDense(). Ours: productmpi.c.
+   Needed: 3.26. Gone when: nothing says it; read MatMPIDenseSetPreallocation_MPIDense(). Ours: product.c, with blocks
+   of the device.
 */
 #include "upstream.h"
 
