@@ -12,8 +12,8 @@
 
      What would help: MatBindToCPU() of the submatrix, and a local one of the device.
 
-   Needed: 3.24 to 3.26. Gone when: nothing says it; try the lines above. Ours: haloshort.c for products, with a GPU.
-   KSPMatSolve() has none; try it with such an X.
+   Needed: 3.24 to 3.26. Gone when: "MatDenseGetSubMatrix() of a bound matrix" of upstream.c, 2 processes. Ours:
+   haloshort.c for products, with a GPU. KSPMatSolve() has none; try it with such an X.
 
    Such a block is solved for as one of the host with the same array. Products go through the host:
    src/product/productpieces.c

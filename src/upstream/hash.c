@@ -44,7 +44,8 @@
 
      What would help: MatBindToCPU() at the end of MatAssemblyEnd_Seq_Hash().
 
-   Needed: 3.24 to 3.26. Gone when: nothing says it; try the lines above. Ours: sequences.c, -each ("bound").
+   Needed: 3.24 to 3.26. Gone when: "MatBindToCPU() while values are collected" of upstream.c. Ours: sequences.c, -each
+   ("bound").
 
    What is bound is bound once more after an assembly
 */

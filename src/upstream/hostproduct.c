@@ -3,14 +3,15 @@
 
    A product of a MATAIJCUSPARSE with a matrix of the host is of old values, or an error
 
-     A dense matrix times a MATSEQAIJCUSPARSE reads a->a, on the host, where old values may be:
-     MatMatMultNumeric_SeqDense_SeqAIJ(). In parallel there is no such product. A MATAIJ with a MATAIJCUSPARSE goes to
-     the products of MATAIJ, and some of these read a->a as well: MatMatTransposeMultNumeric_SeqAIJ_SeqAIJ(),
-     MatTransposeMatMultNumeric_SeqAIJ_SeqAIJ(), MatPtAPNumeric_MPIAIJ_MPIAIJ_scalable() and others. In parallel it is
-     an error.
+     A MATSEQAIJ with a MATSEQAIJCUSPARSE goes to the products of MATSEQAIJ. Some of these read a->a, on the host, where
+     old values may be: MatTransposeMatMultNumeric_SeqAIJ_SeqAIJ() and others. MatMatTransposeMult() is a crash:
+     MatMatTransposeMultSymbolic_SeqAIJ_SeqAIJ() gives the transpose another type by MatSetType(), which frees its
+     pattern. A dense matrix times a MATAIJCUSPARSE is an error, and so are products with a MATMPIAIJ.
 
        MatScale(A, 2);  // a MATSEQAIJCUSPARSE: on the device
-       MatMatMult(D, A, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C);  // is D A with the A of before, for a dense D
+       MatProductCreate(R, A, NULL, &C);  // R is a MATSEQAIJ
+       MatProductSetType(C, MATPRODUCT_AtB); MatProductSetAlgorithm(C, "outerproduct"); MatProductSetFromOptions(C);
+       MatProductSymbolic(C); MatProductNumeric(C);  // is R^T A with the A of before
 
      What would help: MatSeqAIJGetArrayRead() and MatSeqAIJGetArrayWrite() in place of a->a.
 
@@ -37,8 +38,8 @@
 
      What would help: ops->productnumeric in MatProductNumeric_ABC_Unsafe() and its like.
 
-   Needed: 3.24 to 3.26. Gone when: nothing says it; try the lines above. Ours: sparseproduct.c and sequences.c,
-   -each ("identity", "D-A"), with a GPU.
+   Needed: 3.24 to 3.26. Gone when: "product with a matrix of the host" of upstream.c, for the first of them. Ours:
+   sparseproduct.c and sequences.c, -each ("identity", "D-A"), with a GPU.
 
    Each phase makes the whole product of stand-ins for the operands, which share the operands' arrays on the host.
    Nothing is kept, so nothing of it can be old

@@ -31,7 +31,7 @@
 
      What would help: the array on the host written where boundtocpu is set.
 
-   Needed: 3.24 to 3.26. Gone when: nothing says it; try the lines above. Ours: sequences.c, -each
+   Needed: 3.24 to 3.26. Gone when: "MatMult() with a vector that is bound" of upstream.c. Ours: sequences.c, -each
    ("bound-vectors").
 */
 #include "upstream.h"

@@ -14,8 +14,8 @@
      What would help: offloadmask set in MatSeqAIJSetPreallocation_SeqAIJ() and in MatLoad_SeqAIJ_Binary(); or the
      nonzero state compared in MatSeqAIJCUSPARSECopyToGPU() whatever offloadmask is.
 
-   Needed: 3.24 to 3.26. Gone when: nothing says it; try the lines above. Ours: sequences.c, -each ("load",
-   "preallocate").
+   Needed: 3.24 to 3.26. Gone when: "preallocation without values after it" of upstream.c. Ours: sequences.c, -each
+   ("load", "preallocate").
 */
 #include "upstream.h"
 

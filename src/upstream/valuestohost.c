@@ -48,19 +48,19 @@
 
    Needed: 3.24 to 3.26. Gone when: "MatBindToCPU()" of upstream.c. Ours: type.c, "freed from the CPU", and sequences.c.
 
-   MatCreateGraph() of a matrix with blocks uses old values
+   MATCOARSENHEM uses old values of a graph on a device
 
-     MatCreateGraph_Simple_AIJ() reads a->a of a MATSEQAIJCUSPARSE, and of the diagonal block of a MATMPIAIJCUSPARSE.
-     The newest values may be on the device, as after MatScale().
+     It reads a->a of a MATSEQAIJCUSPARSE, and of the blocks of a MATMPIAIJCUSPARSE. The newest values are on the device
+     if MatCreateGraph() has scaled the graph there.
 
-       MatScale(A, 2);  // on the device
-       MatCreateGraph(A, PETSC_FALSE, PETSC_FALSE, -1, 0, NULL, &G);  // has entries of the A of before
-
-     So does MATCOARSENHEM with the graph, whose newest values are on the device if it was scaled.
+       MatCreateGraph(A, PETSC_TRUE, PETSC_TRUE, -1, 0, NULL, &G);
+       MatCoarsenSetAdjacency(coarsen, G);
+       MatCoarsenApply(coarsen);  // is that of the graph without scales
 
      What would help: MatSeqAIJGetArrayRead() in place of a->a.
 
-   Needed: 3.26. Gone when: nothing says it; try the lines above. Ours: parallelproduct.c.
+   Needed: 3.26. Gone when: nothing says it; read MatCoarsenApply_HEM_private(). Ours: gamggraph.c, with
+   -mat_coarsen_type hem.
 
    Here the newest values of an assembled matrix come to the host. If they are to be written there they count as
    changed, and the device takes them again. For a transpose this comes before it is filled

@@ -584,6 +584,180 @@ static PetscErrorCode ListOfEntries(PetscBool bound)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The product is on the device alone, and the vector's array on the host is read */
+static PetscErrorCode BoundVector(void)
+{
+  const PetscScalar *array;
+  PetscBool          is = PETSC_TRUE;
+  Mat                A;
+  Vec                x, y;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJCUSPARSE, 1, &A));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecSet(x, 0));
+  PetscCall(VecSet(y, 1));
+  PetscCall(VecBindToCPU(y, PETSC_TRUE));
+  PetscCall(MatMult(A, x, y));
+  PetscCall(VecGetArrayRead(y, &array));
+  for (PetscInt i = 0; i < ROWS; i++) is = (PetscBool)(is && array[i] == 0);
+  PetscCall(VecRestoreArrayRead(y, &array));
+  PetscCall(Repaired(is, "MatMult() with a vector that is bound"));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* After its assembly it says that it is bound, and has the operations of the device */
+static PetscErrorCode CollectedWhileBound(void)
+{
+  Mat            A;
+  Vec            x, y;
+  PetscReal      norm = 0;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, ROWS, ROWS));
+  PetscCall(MatSetType(A, MATAIJCUSPARSE));
+  PetscCall(MatSetUp(A));
+  PetscCall(MatBindToCPU(A, PETSC_TRUE));
+  for (PetscInt i = 0; i < ROWS; i++) PetscCall(MatSetValue(A, i, i, 2, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecSet(x, 1));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = MatMult(A, x, y);
+  PetscCall(PetscPopErrorHandler());
+  if (!ierr) PetscCall(VecNorm(y, NORM_INFINITY, &norm));
+  PetscCall(Repaired((PetscBool)(norm == 2), "MatBindToCPU() while values are collected"));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A matrix without entries, where one that has some was multiplied */
+static PetscErrorCode OldPattern(void)
+{
+  Mat       A, B, C;
+  Vec       x, y;
+  PetscReal norm;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateDenseFromVecType(PETSC_COMM_SELF, VECCUDA, ROWS, 2, ROWS, 2, PETSC_DECIDE, NULL, &B));
+  PetscCall(MatSetRandom(B, NULL));
+  PetscCall(Create(MATAIJCUSPARSE, 1, &A));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecSet(x, 1));
+  PetscCall(MatMult(A, x, y));
+  PetscCall(MatSeqAIJSetPreallocation(A, 0, NULL));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
+  PetscCall(MatNorm(C, NORM_FROBENIUS, &norm));
+  PetscCall(Repaired((PetscBool)(norm == 0), "preallocation without values after it"));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Blocks of two rows and columns. scaled: the values on the device are twice those of the host */
+static PetscErrorCode CreateBlocks(MatType type, PetscBool scaled, Mat *A)
+{
+  Vec x, y;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_SELF, A));
+  PetscCall(MatSetSizes(*A, ROWS, ROWS, ROWS, ROWS));
+  PetscCall(MatSetType(*A, type));
+  PetscCall(MatSetBlockSize(*A, 2));
+  PetscCall(MatSeqAIJSetPreallocation(*A, 2, NULL));
+  for (PetscInt i = 0; i < ROWS; i++) {
+    for (PetscInt j = i - i % 2; j < i - i % 2 + 2; j++) PetscCall(MatSetValue(*A, i, j, 1 + (PetscReal)(i + j), INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  if (scaled) {
+    PetscCall(MatCreateVecs(*A, &x, &y));
+    PetscCall(VecSet(x, 1));
+    PetscCall(MatMult(*A, x, y));
+    PetscCall(MatScale(*A, 2));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&y));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* C = factor D but for rounding, by their norms */
+static PetscErrorCode NormIs(Mat C, PetscReal factor, Mat D, PetscBool *is)
+{
+  PetscReal c, d;
+
+  PetscFunctionBegin;
+  PetscCall(MatNorm(C, NORM_FROBENIUS, &c));
+  PetscCall(MatNorm(D, NORM_FROBENIUS, &d));
+  *is = (PetscBool)(PetscAbsReal(c - factor * d) <= 100 * PETSC_MACHINE_EPSILON * factor * d);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* C = A^T B by the algorithm that is named */
+static PetscErrorCode TransposedProduct(Mat A, Mat B, MatProductAlgorithm algorithm, Mat *C)
+{
+  PetscFunctionBegin;
+  PetscCall(MatProductCreate(A, B, NULL, C));
+  PetscCall(MatProductSetType(*C, MATPRODUCT_AtB));
+  PetscCall(MatProductSetAlgorithm(*C, algorithm));
+  PetscCall(MatProductSetFromOptions(*C));
+  PetscCall(MatProductSymbolic(*C));
+  PetscCall(MatProductNumeric(*C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The other operand is a matrix of the host */
+static PetscErrorCode ProductWithHost(void)
+{
+  PetscBool is = PETSC_FALSE;
+  Mat       A, R, C, D;
+
+  PetscFunctionBegin;
+  PetscCall(CreateBlocks(MATAIJCUSPARSE, PETSC_TRUE, &A));
+  PetscCall(CreateBlocks(MATAIJ, PETSC_FALSE, &R));
+  PetscCall(TransposedProduct(R, A, "outerproduct", &C));
+  PetscCall(TransposedProduct(R, R, "outerproduct", &D));
+  PetscCall(NormIs(C, 2, D, &is));
+  PetscCall(Repaired(is, "product with a matrix of the host"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&R));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatDestroy(&D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Columns of a block that is bound to the host */
+static PetscErrorCode SubMatrixOfBound(void)
+{
+  Mat       X, x, local;
+  PetscBool device;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateDenseFromVecType(PETSC_COMM_WORLD, VECCUDA, PETSC_DECIDE, PETSC_DECIDE, ROWS, 4, PETSC_DECIDE, NULL, &X));
+  PetscCall(MatZeroEntries(X));
+  PetscCall(MatBindToCPU(X, PETSC_TRUE));
+  PetscCall(MatDenseGetSubMatrix(X, PETSC_DECIDE, PETSC_DECIDE, 0, 2, &x));
+  PetscCall(MatDenseGetLocalMatrix(x, &local));
+  PetscCall(PetscObjectTypeCompare((PetscObject)local, MATSEQDENSECUDA, &device));
+  PetscCall(Repaired(device, "MatDenseGetSubMatrix() of a bound matrix"));
+  PetscCall(MatDenseRestoreSubMatrix(X, &x));
+  PetscCall(MatDestroy(&X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscBool   device = PETSC_FALSE;
@@ -611,6 +785,10 @@ int main(int argc, char **argv)
     PetscCall(TransposeOfNewFactor());
     PetscCall(AddBound());
     PetscCall(ListOfEntries(PETSC_TRUE));
+    PetscCall(BoundVector());
+    PetscCall(CollectedWhileBound());
+    PetscCall(OldPattern());
+    PetscCall(ProductWithHost());
   } else {
     PetscCall(ResetHash());
     PetscCall(Permute());
@@ -618,6 +796,7 @@ int main(int argc, char **argv)
     PetscCall(ChangedValues());
     PetscCall(ListOfEntries(PETSC_FALSE));
     PetscCall(ListOfEntries(PETSC_TRUE));
+    PetscCall(SubMatrixOfBound());
   }
   PetscCall(PetscFinalize());
   return 0;
