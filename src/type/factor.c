@@ -149,17 +149,17 @@ static PetscErrorCode AIJTCUFactorWrap(Mat F, IS r, IS c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-  #define PART_KEY "MatAIJTCUPart_C" /* composed with what was taken out of an aijtcu */
+  #define PART_KEY "MatAIJTCUPart" /* composed with what was taken out of an aijtcu */
 
 static PetscErrorCode MatGetFactor_AIJTCU(Mat A, MatFactorType ftype, Mat *F)
 {
   AIJTCUPlan *plan;
   GetFactorFn getfactor = parent_getfactor[ftype];
-  PetscErrorCode (*part)(Mat);
+  PetscBool  *part;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, PART_KEY, &part));
+  PetscCall(PetscObjectContainerQuery((PetscObject)A, PART_KEY, (void **)&part));
   /* The default of a host matrix is PETSc's own solver */
   if (plan && !plan->id.device) PetscCall(MatSolverTypeGet(MATSOLVERPETSC, MATSEQAIJ, ftype, NULL, NULL, &getfactor));
   if (plan) AIJTCUCallParentBare(A, (*getfactor)(A, ftype, F));
@@ -183,14 +183,16 @@ PetscErrorCode AIJTCUMarkPart(Mat B)
 {
 #if PetscDefined(HAVE_CUDA)
   AIJTCUPlan *plan;
-  PetscBool   device;
+  PetscBool   device, *part;
 #endif
 
   PetscFunctionBegin;
 #if PetscDefined(HAVE_CUDA)
   PetscCall(AIJTCUGetPlan(B, &plan));
   PetscCall(PetscObjectTypeCompare((PetscObject)B, MATSEQAIJCUSPARSE, &device));
-  if (!plan && device) PetscCall(PetscObjectComposeFunction((PetscObject)B, PART_KEY, AIJTCUMarkPart));
+  if (plan || !device) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUComposedData((PetscObject)B, PART_KEY, sizeof(*part), (void **)&part));
+  *part = PETSC_TRUE;
 #else
   (void)B;
 #endif
