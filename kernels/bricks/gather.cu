@@ -197,7 +197,7 @@ template <int P, int BM, int NT, int STAGES, bool DIRECT> static __global__ void
   __syncwarp();
   while (nput > 0) multiply();
   if (CHUNKS) EndChunk(sum, total);
-  FinishItem<BM, true, false, false>(f, a.d, item, strip, lane, CHUNKS ? total : sum, n0);
+  FinishItem<BM, true, false, true, false>(f, a.d, item, strip, lane, CHUNKS ? total : sum, n0);
 }
 
 /* Columns of a row of the copy of B */

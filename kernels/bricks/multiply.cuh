@@ -175,8 +175,11 @@ template <int BM, bool NEIGHBOURS, bool ROWS, int NT, typename Scalar> static __
   if (row[1] >= 0) StoreRow<BM, NEIGHBOURS>(d, c + row[1] * crow, col, 1, sum);
 }
 
-/* Store sums of a panel to C, and compute again those that are not finite. ROWS: C may be row-major */
-template <int BM, bool NEIGHBOURS, bool ROWS, int NT, typename Scalar> __device__ __forceinline__ void StoreSums(const Format<Scalar> &f, const DenseArgs<Scalar> &d, int32_t panel, uint32_t strip, uint32_t lane, const Scalar (&sum)[NT][BM / 2], int32_t n0)
+/*
+   Store sums of a panel to C, and compute again those that are not finite. ROWS: C may be row-major. PAIRS: values may be
+   pairs
+*/
+template <int BM, bool NEIGHBOURS, bool ROWS, bool PAIRS, int NT, typename Scalar> __device__ __forceinline__ void StoreSums(const Format<Scalar> &f, const DenseArgs<Scalar> &d, int32_t panel, uint32_t strip, uint32_t lane, const Scalar (&sum)[NT][BM / 2], int32_t n0)
 {
   bool     finite = true;
   uint64_t bad    = 0;
@@ -199,7 +202,7 @@ template <int BM, bool NEIGHBOURS, bool ROWS, int NT, typename Scalar> __device_
       const Scalar *const b    = d.B + col * d.ldb;
       const int64_t       step = ROWS ? d.brow : 1;
 
-      d.C[row * (ROWS ? d.crow : 1) + col * d.ldc] = f.pairs ? ExactEntry<BM, true>(f, panel, panel_row, b, step) : ExactEntry<BM, false>(f, panel, panel_row, b, step);
+      d.C[row * (ROWS ? d.crow : 1) + col * d.ldc] = PAIRS && f.pairs ? ExactEntry<BM, PAIRS>(f, panel, panel_row, b, step) : ExactEntry<BM, false>(f, panel, panel_row, b, step);
     }
   }
 }

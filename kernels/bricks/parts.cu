@@ -65,7 +65,7 @@ template <int BM, bool NEIGHBOURS> static __global__ void __launch_bounds__(ADD_
     }
   }
   mine.N = min(d.N, n0 + COLUMNS); /* the other half of a tile is another warp's */
-  StoreSums<BM, NEIGHBOURS, true>(f, mine, s.panel, strip, lane, sum, n0);
+  StoreSums<BM, NEIGHBOURS, true, true>(f, mine, s.panel, strip, lane, sum, n0);
 }
 
 template <int BM, bool NEIGHBOURS> static HrpbError Launch(const Product *p)

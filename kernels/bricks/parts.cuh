@@ -146,10 +146,10 @@ template <int BM, bool NEIGHBOURS, int NT> static __device__ __forceinline__ int
 }
 
 /*
-   The warp has multiplied an item. sum: NT tiles of a strip, from column n0 on. ROWS: C may be row-major. ADDS: the
-   last warp adds parts
+   The warp has multiplied an item. sum: NT tiles of a strip, from column n0 on. ROWS: C may be row-major. PAIRS: values
+   may be pairs. ADDS: the last warp adds parts
 */
-template <int BM, bool NEIGHBOURS, bool ROWS, bool ADDS, int NT, typename Scalar> static __device__ __forceinline__ void FinishItem(const Format<Scalar> &f, const DenseArgs<Scalar> &d, const WorkItem &item, uint32_t strip, uint32_t lane, Scalar (&sum)[NT][BM / 2], int32_t n0)
+template <int BM, bool NEIGHBOURS, bool ROWS, bool PAIRS, bool ADDS, int NT, typename Scalar> static __device__ __forceinline__ void FinishItem(const Format<Scalar> &f, const DenseArgs<Scalar> &d, const WorkItem &item, uint32_t strip, uint32_t lane, Scalar (&sum)[NT][BM / 2], int32_t n0)
 {
   constexpr int SIZE = 16 / sizeof(Scalar), SUMS = BM / 2;
 
@@ -173,5 +173,5 @@ template <int BM, bool NEIGHBOURS, bool ROWS, bool ADDS, int NT, typename Scalar
       if (i < nsums) ReadSums(totals + i * HRPB_LANES, &sum[i / SUMS][i % SUMS]);
     }
   }
-  StoreSums<BM, NEIGHBOURS, ROWS>(f, d, item.panel, strip, lane, sum, n0);
+  StoreSums<BM, NEIGHBOURS, ROWS, PAIRS>(f, d, item.panel, strip, lane, sum, n0);
 }

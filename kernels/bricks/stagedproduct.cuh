@@ -96,7 +96,7 @@ template <int P, int BM, int NT, int WN, int LAYOUT, int CTAS, int NP, bool HALF
       }
     }
     if (CHUNKS) EndChunk(sum, total);
-    FinishItem<BM, false, ROWS, NT * WN <= NARROW_TILES>(f, a.d, GetItem(f, turns.i), strip, lane, CHUNKS ? total : sum, (int32_t)(blockIdx.x * NB + n_warp));
+    FinishItem<BM, false, ROWS, PAIRS, NT * WN <= NARROW_TILES>(f, a.d, GetItem(f, turns.i), strip, lane, CHUNKS ? total : sum, (int32_t)(blockIdx.x * NB + n_warp));
   }
 }
 
