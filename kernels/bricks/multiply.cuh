@@ -176,8 +176,8 @@ template <int BM, bool NEIGHBOURS, bool ROWS, int NT, typename Scalar> static __
 }
 
 /*
-   Store sums of a panel to C, and compute again those that are not finite. ROWS: C may be row-major. PAIRS: values may be
-   pairs
+   Store sums of a panel to C, and compute again those that are not finite. ROWS: C may be row-major. PAIRS: values may
+   be pairs
 */
 template <int BM, bool NEIGHBOURS, bool ROWS, bool PAIRS, int NT, typename Scalar> __device__ __forceinline__ void StoreSums(const Format<Scalar> &f, const DenseArgs<Scalar> &d, int32_t panel, uint32_t strip, uint32_t lane, const Scalar (&sum)[NT][BM / 2], int32_t n0)
 {
