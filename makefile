@@ -56,7 +56,7 @@ BENCH_ARGS='-families rmat ...'    make bench, make bench-solve, make bench-prog
 RANKS='1 2' MODEL_ARGS=...         make bench-parallel: numbers of processes; options of examples/parallel/model, see its --help
 TESTS='*vibration* docs'           make test: only the tests whose names match one of these shell patterns, those of the first pattern first;
                                    it is an error if none match
-STARTER=no                         make test: each run of a test's program loads its libraries itself (test/starter)
+STARTER=no                         make test, make test-petsc, make test-slepc: each run of a test's program loads its libraries itself (test/starter)
 PARTS='petsc pip deb container'    make test-packaging: which (petsc pip deb)
 OLD=commit NEW=commit              make abi: two commits, or copies of petscaijtcu.h (NEW: the one here)
 RUNS=1000000 SEED=1                make fuzz: number of inputs, and which
@@ -107,7 +107,7 @@ LIBEIGEN    := $(if $(SLEPC_LIB),$(BUILD)/lib/libpetscaijtcueps.so)
 LIBRARIES   := $(LIBRARY) $(LIBEIGEN)
 LIBHRPB     := $(BUILD)/lib/libhrpb.a
 # Starts the programs of tests
-STARTER     := $(BUILD)/starter/starter $(BUILD)/starter/starter-server.so
+STARTERS    := $(BUILD)/starter/starter $(BUILD)/starter/starter-server.so
 LIBEXAMPLES := $(BUILD)/lib/libexamples.a
 
 HOST_SRC    := $(wildcard kernels/*.c kernels/*/*.c)
@@ -231,7 +231,7 @@ $(DEVICE_TESTS): $(call object,$(DEVICE_SRC)) $(LIBHRPB)
 $(BUILD)/starter/starter: test/starter/starter.c test/starter/starter.h
 $(BUILD)/starter/starter-server.so: private starter_flags = -shared -fPIC
 $(BUILD)/starter/starter-server.so: test/starter/server.c test/starter/starter.h
-$(STARTER):
+$(STARTERS):
 	@mkdir -p $(@D)
 	$(call short,CC) $(call whole,$(LINK) -O2 $(WARNINGS) $(CFLAGS) $(starter_flags) -o $(new) $< -ldl)
 
@@ -349,7 +349,7 @@ TEST_ENV = BUILD='$(BUILD)' PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' 
 install_into = $(ASKED) $(MAKE) --no-print-directory --silent install DESTDIR='$(1)' PREFIX='$(2)' >>'$(BUILD)/install/said' 2>&1 || { cat '$(BUILD)/install/said' >&2; exit 1; }
 # Tests of kernels alone take minutes to compile, and are not run without a GPU
 HAVE_GPU := $(if $(filter test,$(MAKECMDGOALS)),$(shell nvidia-smi -L 2>/dev/null | grep -m 1 GPU))
-test: $(LIBRARIES) $(LIBHRPB) $(LIBEXAMPLES) $(STARTER) $(if $(HAVE_GPU),$(DEVICE_TESTS)) $(FUZZERS)
+test: $(LIBRARIES) $(LIBHRPB) $(LIBEXAMPLES) $(STARTERS) $(if $(HAVE_GPU),$(DEVICE_TESTS)) $(FUZZERS)
 	@rm -rf '$(BUILD)/install' && mkdir '$(BUILD)/install'
 	@$(call install_into,,$(BUILD)/install/prefix)
 	@$(call install_into,$(BUILD)/install/destdir,/usr)
@@ -375,13 +375,13 @@ test-architectures:
 test-emulated: $(EMULATED_TESTS)
 	@test/emulator/run $(EMULATED_TESTS)
 
-test-petsc test-slepc: test-%: $(LIBRARIES)
+test-petsc test-slepc: test-%: $(LIBRARIES) $(STARTERS)
 	@$(TEST_ENV) CUDA='$(CUDA)' MPIEXEC='$(MPIEXEC)' test/petsc $*
 
 test-packaging: $(LIBRARIES)
 	@$(TEST_ENV) test/dropin build '$(BUILD)/dropin' && $(TEST_ENV) packaging/check $(PARTS)
 
-bundle: $(LIBRARIES) $(LIBHRPB) $(LIBEXAMPLES) $(STARTER) $(PROGRAMS) $(DEVICE_TESTS) $(TUTORIALS)
+bundle: $(LIBRARIES) $(LIBHRPB) $(LIBEXAMPLES) $(STARTERS) $(PROGRAMS) $(DEVICE_TESTS) $(TUTORIALS)
 	@$(TEST_ENV) COMMIT='$(COMMIT)' src/config/bundle $(CURDIR)/build/bundle/petsc-aijtcu-$(NAME).tar.xz $(PROGRAMS)
 
 dist:
