@@ -104,30 +104,6 @@ static PetscErrorCode AIJTCUFillSumsOnStream(AIJTCUParallel *s, cudaStream_t str
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Two functions that may fail, with an exchange in between that takes place whatever happens. Collective */
-static PetscErrorCode AIJTCUFill(Mat C, AIJTCUParallel *s)
-{
-  const Mat      A = C->product->A, B = C->product->B;
-  cudaStream_t   stream = NULL;
-  SparseMatrix   M[2][2];
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  ierr = AIJTCUBlockArrays(s, A, PETSC_TRUE, M[0]);
-  if (!ierr) ierr = AIJTCUBlockArrays(s, B, PETSC_TRUE, M[1]);
-  if (!ierr) ierr = AIJTCUDeviceBegin(&stream);
-  if (!ierr) ierr = AIJTCUFillOperandsOnStream(s, M[0], M[1], stream);
-  if (s->of[WITH_B]) PetscCall(AIJTCUShipmentGo(&s->gathered, &s->gather));
-  if (!ierr) ierr = AIJTCUFillFirstOnStream(s, B->rmap->n, stream);
-  if (s->of[SUMS]) {
-    PetscCall(AIJTCUShipmentGo(&s->scattered, &s->scatter));
-    if (!ierr) ierr = AIJTCUFillSumsOnStream(s, stream);
-  }
-  PetscCall(AIJTCUDeviceEnd(stream));
-  PetscCall(AIJTCUAgree(PetscObjectComm((PetscObject)C), ierr, PETSC_TRUE, NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode AIJTCUSplitValuesOnStream(AIJTCUParallel *s, PetscScalar *values[2], cudaStream_t stream)
 {
   const SparseMatrix C = AIJTCUOfProduct(AIJTCUResult(s), s->values);
@@ -153,6 +129,32 @@ static PetscErrorCode AIJTCUSplitValues(Mat C, AIJTCUParallel *s)
   PetscCall(AIJTCUDeviceEnd(stream));
   for (int b = 0; b < 2; b++) PetscCall(AIJTCUSparseWriteEnd(block[b], &values[b]));
   PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Functions that may fail, with exchanges in between that take place whatever happens. Collective */
+static PetscErrorCode AIJTCUFill(Mat C, AIJTCUParallel *s)
+{
+  const Mat      A = C->product->A, B = C->product->B;
+  cudaStream_t   stream = NULL;
+  SparseMatrix   M[2][2];
+  PetscErrorCode ierr, end;
+
+  PetscFunctionBegin;
+  ierr = AIJTCUBlockArrays(s, A, PETSC_TRUE, M[0]);
+  if (!ierr) ierr = AIJTCUBlockArrays(s, B, PETSC_TRUE, M[1]);
+  if (!ierr) ierr = AIJTCUDeviceBegin(&stream);
+  if (!ierr) ierr = AIJTCUFillOperandsOnStream(s, M[0], M[1], stream);
+  if (s->of[WITH_B]) PetscCall(AIJTCUShipmentGo(&s->gathered, &s->gather));
+  if (!ierr) ierr = AIJTCUFillFirstOnStream(s, B->rmap->n, stream);
+  if (s->of[SUMS]) {
+    PetscCall(AIJTCUShipmentGo(&s->scattered, &s->scatter));
+    if (!ierr) ierr = AIJTCUFillSumsOnStream(s, stream);
+  }
+  end = AIJTCUDeviceEnd(stream);
+  if (!ierr) ierr = end;
+  if (!ierr) ierr = AIJTCUSplitValues(C, s);
+  PetscCall(AIJTCUAgree(PetscObjectComm((PetscObject)C), ierr, PETSC_TRUE, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -211,7 +213,6 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Parallel(Mat C)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(AIJTCUFill(C, s));
-  PetscCall(AIJTCUSplitValues(C, s));
   PetscCall(AIJTCUGetPlan(C, &plan));
   if (plan) AIJTCUCount(plan, sparse);
   PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
