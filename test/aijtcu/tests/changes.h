@@ -57,7 +57,7 @@ static PetscErrorCode AddTo(Mat A, PetscInt n)
   PetscFunctionBegin;
   PetscCall(MatGetSize(A, NULL, &N));
   PetscCall(MatGetOwnershipRange(A, &begin, &end));
-  for (PetscInt k = 0; k < n && N && end > begin && skip != rank; k++) PetscCall(MatSetValue(A, begin + Draw(end - begin), Draw(N), (PetscScalar)(Draw(7) - 3), ADD_VALUES));
+  for (PetscInt k = 0; k < n && N && end > begin && skip != rank; k++) PetscCall(MatSetValue(A, begin + Draw(end - begin), Draw(N), Number(3), ADD_VALUES));
   Shared(kept);
   PetscCall(Assemble(A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -130,7 +130,7 @@ CHANGE(Coordinates)
   for (PetscInt k = 0; k < n; k++) {
     i[k] = M && N && Draw(9) ? (Draw(5) && end > begin ? begin + Draw(end - begin) : Draw(M)) : -1;
     j[k] = N ? Draw(N) : -1;
-    v[k] = (PetscScalar)(Draw(7) - 3);
+    v[k] = Number(3);
   }
   Shared(kept);
   PetscCall(MatSetOption(*A, MAT_NO_OFF_PROC_ENTRIES, PETSC_FALSE)); /* PETSc sets it of matrices that it makes */
@@ -340,7 +340,7 @@ CHANGE(ArraysWritten)
 
     PetscCall(MatGetInfo(block[b], MAT_LOCAL, &info));
     PetscCall(MatSeqAIJGetArrayWrite(block[b], &a));
-    for (PetscInt k = 0; k < (PetscInt)info.nz_used; k++) a[k] = (PetscScalar)(Draw(7) - 3);
+    for (PetscInt k = 0; k < (PetscInt)info.nz_used; k++) a[k] = Number(3);
     PetscCall(MatSeqAIJRestoreArrayWrite(block[b], &a));
     Shared(kept);
   }

@@ -44,6 +44,18 @@ static PetscInt Draw(PetscInt n)
   return (PetscInt)((state >> 33) % (uint64_t)n);
 }
 
+/* A whole number that is not larger, in each of its parts */
+static PetscScalar Number(PetscInt largest)
+{
+  const PetscReal re = (PetscReal)(Draw(2 * largest + 1) - largest);
+
+#if PetscDefined(USE_COMPLEX)
+  return PetscCMPLX(re, (PetscReal)(Draw(2 * largest + 1) - largest));
+#else
+  return re;
+#endif
+}
+
 /* From here on numbers of this process, until Shared() gets what this returned */
 static uint64_t Own(void)
 {
@@ -138,7 +150,7 @@ static PetscErrorCode AddEntries(Mat A, Mat R, PetscInt n)
   PetscCall(MatGetOwnershipRange(A, &begin, &end));
   for (PetscInt k = 0; k < n && N && (any ? M : end - begin); k++) {
     const PetscInt    i = any ? Draw(M) : begin + Draw(end - begin), j = Draw(N);
-    const PetscScalar v = (PetscScalar)(Draw(7) - 3);
+    const PetscScalar v = Number(3);
 
     PetscCall(MatSetValue(A, i, j, v, ADD_VALUES));
     PetscCall(MatSetValue(R, i, j, v, ADD_VALUES));
@@ -165,7 +177,7 @@ static PetscErrorCode CreateDense(PetscInt m, PetscInt N, PetscInt ld, Mat *B)
   PetscCall(MatSetUp(*B));
   PetscCall(MatDenseGetArrayWrite(*B, &b));
   for (PetscInt j = 0; j < N; j++) {
-    for (PetscInt i = 0; i < m; i++) b[i + j * ld] = (PetscScalar)(Draw(9) - 4);
+    for (PetscInt i = 0; i < m; i++) b[i + j * ld] = Number(4);
   }
   PetscCall(MatDenseRestoreArrayWrite(*B, &b));
   Shared(kept);
@@ -599,7 +611,6 @@ int main(int argc, char **argv)
 /*TEST
 
   testset:
-    requires: !complex
     output_file: output/empty.out
 
     test:
