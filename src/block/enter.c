@@ -165,9 +165,13 @@ static PetscErrorCode AIJTCUBlockMatSolve(KSP ksp, Mat B, Mat X)
 static PetscErrorCode KSPMatSolve_AIJTCU(KSP ksp, Mat B, Mat X)
 {
   const Mat rhs = ksp->mat_rhs;
-  Mat       b, x;
+  Mat       A, b, x;
 
   PetscFunctionBegin;
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCheck(B->rmap->N == A->rmap->N && X->rmap->N == A->cmap->N, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_SIZ,
+    "Blocks of %" PetscInt_FMT " and %" PetscInt_FMT " rows, for an operator with %" PetscInt_FMT " rows and %" PetscInt_FMT " columns",
+    B->rmap->N, X->rmap->N, A->rmap->N, A->cmap->N);
   PetscCall(AIJTCUBoundBegin(B, &b));
   PetscCall(AIJTCUBoundBegin(X, &x));
   if (rhs == B) ksp->mat_rhs = b;

@@ -153,6 +153,7 @@ typedef struct {
   AIJTCUPatternKey pattern;
   PetscObjectState values; /* of A and of the blocks of a parallel one, whose arrays may be written alone */
   PetscInt64       plan;   /* its number, 0 for none */
+  PetscBool        bound;  /* to the host */
 } AIJTCUOperandKey;
 
 PETSC_INTERN PetscErrorCode AIJTCUPatternKeyGet(Mat, AIJTCUPatternKey *);

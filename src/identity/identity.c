@@ -489,5 +489,6 @@ PetscErrorCode AIJTCUOperandKeyGet(Mat A, AIJTCUOperandKey *key)
   PetscCall(AIJTCUValuesStateGet(A, &key->values));
   PetscCall(AIJTCUGetIdentity(A, &plan));
   key->plan = plan ? plan->number : 0;
+  PetscCall(MatBoundToCPU(A, &key->bound));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -37,7 +37,8 @@ PetscErrorCode MatConvert_AIJTCU_Any(Mat A, MatType newtype, MatReuse reuse, Mat
   }
   PetscCall(AIJTCUGetPlan(A, &plan));
   AIJTCUCallParentBare(A, (*plan->id.parent.duplicate)(A, MAT_COPY_VALUES, &P));
-  ierr = MatPropagateSymmetryOptions(A, P); /* MATSBAIJ asks for these */
+  ierr = AIJTCUFreeDuplicate(A, P);
+  if (!ierr) ierr = MatPropagateSymmetryOptions(A, P); /* MATSBAIJ asks for these */
   if (!ierr && reuse == MAT_INITIAL_MATRIX) ierr = MatConvert(P, newtype, MAT_INPLACE_MATRIX, &P);
   else if (!ierr) ierr = MatConvert(P, newtype, reuse, M);
   if (!ierr && reuse == MAT_INITIAL_MATRIX) *M = P;
@@ -61,7 +62,10 @@ PetscErrorCode MatConvert_AIJ_AIJTCU(Mat A, MatType newtype, MatReuse reuse, Mat
     PetscCall(MatCopy(A, *M, SAME_NONZERO_PATTERN));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, M));
+  if (reuse == MAT_INITIAL_MATRIX) {
+    PetscCall(MatDuplicate(A, MAT_COPY_VALUES, M));
+    PetscCall(AIJTCUFreeDuplicate(A, *M));
+  }
   PetscCall(AIJTCUGetPlan(*M, &plan));
   if (plan && plan->id.own_name) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)*M, MATMPIAIJ, &parallel));

@@ -65,13 +65,23 @@ static PetscErrorCode AIJTCUFactorWrap(Mat, IS, IS);
 
   /* r and c are the orders of rows and columns, NULL if they stay */
   #define STEP(op, name, formal, actual, r, c) \
-    static PetscErrorCode name formal \
+    static PetscErrorCode name##_Parent formal \
     { \
       struct _MatOps *ops; \
 \
       PetscFunctionBegin; \
       PetscCall(AIJTCUFactorOps(F, &ops)); \
       AIJTCUCallParentBare(A, (*ops->op)actual); \
+      PetscFunctionReturn(PETSC_SUCCESS); \
+    } \
+    static PetscErrorCode name formal \
+    { \
+      PetscObjectState state; \
+\
+      PetscFunctionBegin; \
+      PetscCall(PetscObjectStateGet((PetscObject)A, &state)); \
+      AIJTCUCallUnbound(A, PETSC_FALSE, name##_Parent actual); \
+      PetscCall(PetscObjectStateSet((PetscObject)A, state)); /* its values are what they were */ \
       PetscCall(AIJTCUFactorWrap(F, r, c)); \
       PetscFunctionReturn(PETSC_SUCCESS); \
     }

@@ -228,6 +228,7 @@ static PetscErrorCode MatDuplicate_AIJTCU(Mat A, MatDuplicateOption op, Mat *B)
   ours = (PetscBool)(!plan->id.owner && !plan->id.view_depth); /* otherwise the parent wants its own type */
   if (A->hash_active && ours && plan->id.own_name) PetscCall(AIJTCUDuplicateHash(A, B));
   else AIJTCUCallParentBare(A, (*plan->id.parent.duplicate)(A, op, B));
+  PetscCall(AIJTCUFreeDuplicate(A, *B));
   if (!ours) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUAttach(*B, plan->id.kind, plan->id.own_name, NULL));
   PetscCall(AIJTCUGetPlan(*B, &bplan));

@@ -18,6 +18,9 @@
      The data on the device of a MATSEQAIJCUSPARSE without entries stay as they are when its pattern changes, and are
      made anew with the next change of values, without the descriptor.
 
+     A product that a MATSEQAIJCUSPARSE has set up is an error after MatBindToCPU(), "Cannot bind to CPU a CUSPARSE
+     matrix between MatProductSymbolic and MatProductNumeric phases".
+
      What would help: the object state and the nonzero state of A in the product's data, and the symbolic phase again
      where they differ.
 
@@ -45,7 +48,7 @@ PetscErrorCode AIJTCUProductIsStale(Mat C, PetscBool parallel, PetscBool device,
     PetscCall(MatGetInfo(C->product->A, MAT_LOCAL, &info));
     if (info.nz_used == 0) byvalues = PETSC_TRUE;
   }
-  *stale = (PetscBool)(!AIJTCUPatternKeyEqual(&now->pattern, &then->pattern) || now->plan != then->plan);
+  *stale = (PetscBool)(!AIJTCUPatternKeyEqual(&now->pattern, &then->pattern) || now->plan != then->plan || now->bound != then->bound);
   if (byvalues && now->values != then->values) *stale = PETSC_TRUE;
   if (parallel) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, stale, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)C)));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -30,7 +30,36 @@
 
    Needed: 3.24 to 3.26. Gone when: "VecDuplicate() of a bound vector" of upstream.c. Ours: sequences.c, "bound".
 
-   Here such a matrix is not bound for as long as the call takes: AIJTCUCallUnbound()
+   MatDuplicate() of a MATMPIAIJCUSPARSE that is bound to the host gives a matrix with a work vector that is half bound
+
+     MatDuplicate_MPIAIJ() duplicates the work vector, too. The duplicate has the operations of the host, and is not
+     bound (fdcoloring.c); the new matrix is not bound either. Scatters into this vector take an array of the device
+     that is not there: a crash, or an error of MPI on some processes while others wait.
+
+       MatBindToCPU(A, PETSC_TRUE);
+       MatDuplicate(A, MAT_COPY_VALUES, &B);  // 2 processes
+       MatMult(B, x, y); MatZeroRowsColumns(B, 1, &row, 1, NULL, NULL);
+
+     What would help: a work vector that is made anew, by MatCreateVecs() of the block.
+
+   Needed: 3.24 to 3.26. Gone when: "VecDuplicate() of a bound vector" of upstream.c. Ours: sequences.c, "boundcopy".
+
+   A factor of MATSOLVERCUSPARSE cannot be computed anew while its MATSEQAIJCUSPARSE is bound to the host
+
+     The numeric phase takes the values to the device, which is an error for a bound matrix. So is PCSetUp() of PCILU,
+     PCICC and PCBJACOBI.
+
+       MatLUFactorNumeric(F, A, &info);  // an ILU of MATSOLVERCUSPARSE
+       MatBindToCPU(A, PETSC_TRUE);
+       MatScale(A, 2);
+       MatLUFactorNumeric(F, A, &info);  // error, "Cannot copy to GPU"
+
+     What would help: values copied from the host in the numeric phase.
+
+   Needed: 3.24 to 3.26. Gone when: nothing says it; try the lines above. Ours: matsolve.c, with a GPU.
+
+   Here a bound matrix is not bound for as long as such a call takes: AIJTCUCallUnbound(). The duplicate of a parallel
+   one is bound, and freed again
 */
 #include "upstream.h"
 
@@ -42,10 +71,31 @@ PetscErrorCode AIJTCUUnbind(Mat A, PetscBool lost, PetscBool *bound)
 #if PetscDefined(HAVE_DEVICE)
   *bound = A->boundtocpu;
   if (lost) A->boundtocpu = PETSC_TRUE;
+  if (!A->boundtocpu) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBindToCPU(A, PETSC_FALSE));
+  PetscCall(AIJTCUValuesToHost(A, PETSC_TRUE)); /* PETSc's own type does not say so: valuestohost.c */
 #else
   (void)A;
   (void)lost;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* After B was made a duplicate of A */
+PetscErrorCode AIJTCUFreeDuplicate(Mat A, Mat B)
+{
+  PetscFunctionBegin;
+#if PetscDefined(HAVE_DEVICE)
+  Mat block[2];
+
+  if (!A->boundtocpu || B->boundtocpu || B->hash_active) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCULocalBlocks(B, block, NULL));
+  if (block[0] == B) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatBindToCPU(B, PETSC_TRUE));
+  PetscCall(MatBindToCPU(B, PETSC_FALSE));
+#else
+  (void)A;
+  (void)B;
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }

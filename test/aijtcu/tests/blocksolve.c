@@ -707,11 +707,12 @@ static PetscErrorCode Tests(Mat A, Mat T, const Params *given, Mat B, Mat X0)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* KSPSetErrorIfNotConverged(). PETSc does not expect to be used after an error, so this is the last */
+/* KSPSetErrorIfNotConverged(); a block of other rows. PETSc does not expect to be used after an error: this is the last */
 static PetscErrorCode NotConverged(Mat T, const Params *p, Mat B, Mat X0)
 {
   KSP            ksp;
-  Mat            X;
+  Mat            X, longer;
+  PetscInt       m;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
@@ -719,10 +720,15 @@ static PetscErrorCode NotConverged(Mat T, const Params *p, Mat B, Mat X0)
   PetscCall(CreateSolver(T, p, &ksp));
   PetscCall(KSPSetTolerances(ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 3));
   PetscCall(KSPSetErrorIfNotConverged(ksp, PETSC_TRUE));
+  PetscCall(MatGetLocalSize(B, &m, NULL));
+  PetscCall(MatCreateDense(PETSC_COMM_WORLD, m + 1, PETSC_DECIDE, PETSC_DETERMINE, X->cmap->N, NULL, &longer));
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   ierr = KSPMatSolve(ksp, B, X);
-  PetscCall(PetscPopErrorHandler());
   if (ierr != PETSC_ERR_NOT_CONVERGED) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "No error for a solve that has not converged, but %d\n", (int)ierr));
+  ierr = KSPMatSolve(ksp, longer, X);
+  if (ierr != PETSC_ERR_ARG_SIZ) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "No error for a block of more rows, but %d\n", (int)ierr));
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(MatDestroy(&longer));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&X));
   PetscFunctionReturn(PETSC_SUCCESS);

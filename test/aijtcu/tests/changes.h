@@ -272,6 +272,22 @@ CHANGE(Combine)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A copy of a matrix that is bound to the host is not bound, and its first row and column are cleared */
+CHANGE(BoundCopy)
+{
+  PetscInt begin, end;
+  Mat      X;
+
+  PetscFunctionBegin;
+  PetscCall(MatBindToCPU(*A, PETSC_TRUE));
+  PetscCall(MatDuplicate(*A, MAT_COPY_VALUES, &X));
+  REPLACE(A, X);
+  if (!w->square) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetOwnershipRange(*A, &begin, &end));
+  PetscCall(MatZeroRowsColumns(*A, end > begin, &begin, 0, NULL, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 CHANGE(Drop)
 {
   const PetscInt keep = Draw(2);

@@ -215,6 +215,12 @@ static PetscErrorCode TestFactor(const Test *t, MatFactorType factor)
   for (int i = 0; i < 2; i++) PetscCall(Check(t, &f, &host, PETSC_FALSE, (PetscInt[]){5, 8}[i], "new values"));
   /* Blocks of the host go by vectors, with which PETSc 3.26.1 solves with the transpose of the old factor */
   PetscCall(Check(t, &f, &host, PETSC_TRUE, 5, "transpose with new values"));
+  PetscCall(MatBindToCPU(f.A, PETSC_TRUE));
+  PetscCall(MatScale(f.A, 3));
+  PetscCall(MatScale(host.A, 3));
+  PetscCall(Numeric(t, factor, &f));
+  PetscCall(Numeric(t, factor, &host));
+  PetscCall(Check(t, &f, &host, PETSC_FALSE, 5, "new values of a bound matrix"));
   PetscCall(Destroy(&f));
   PetscCall(Destroy(&host));
   PetscFunctionReturn(PETSC_SUCCESS);

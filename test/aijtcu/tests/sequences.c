@@ -442,7 +442,6 @@ static PetscErrorCode Bound(World *w)
 
   PetscFunctionBegin;
   PetscCall(MatBoundToCPU(w->A, &bound));
-  PetscCall(MatDestroy(&w->C)); /* it may be of a device */
   PetscCall(MatBindToCPU(w->A, (PetscBool)!bound));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -493,7 +492,8 @@ static const struct {
   {"latetype",           LateType          },
   {"arrayswritten",      ArraysWritten     },
   {"identity",           Identity          },
-  {"bound",              Bound             }
+  {"bound",              Bound             },
+  {"boundcopy",          BoundCopy         }
 };
 
 /* Rows and columns of each process, a few of them or many, or none */
