@@ -12,127 +12,25 @@
      smooth   5 s, and D as below
      scale    2 s, and D N/COLUMNS times, from L2 where it fits
 
-   A tile is TILE rows of a column. A thread block does one tile at a time, and each thread has ENTRIES numbers of it in
-   registers, in PACKS loads of 16 bytes that are all under way at once. Which thread has which entry does not depend on
-   where a column begins. Columns that are not aligned are loaded number by number: a warp still reads whole sectors.
-
-   Sums: each thread adds its entries, then a warp, then a thread block, in a fixed order. That is one number for a
-   tile. A second kernel adds the tiles of a column, again in a fixed order. So bits depend on n alone.
+   Tiles, and how sums are made: tile.cuh.
 */
 #include <algorithm>
 
-#include "block.cuh"
+#include "tile.cuh"
 
 enum {
-  THREADS     = HRPB_THREADS,
-  PACKS       = 4,
   PARTS       = sizeof(BlockNumber) / sizeof(HrpbScalar), /* of a number */
-  ENTRIES     = PACK * PACKS,
-  TILE        = THREADS * ENTRIES,
   MOST_BLOCKS = 65535, /* of a grid, in its second dimension */
-  MOST_X      = 32,    /* blocks that one kernel works with */
   MOST_MOVED  = 128,   /* columns that one kernel moves */
   COLUMNS     = 8,     /* that share what is read of D */
   SHARED      = 49152  /* bytes that a thread block may always have */
 };
 
-/* Entries of a thread: number c of its pack k is row At(k, c) of the tile */
-static __device__ __forceinline__ int32_t At(int k, int c)
-{
-  return (k * THREADS + (int32_t)threadIdx.x) * PACK + c;
-}
-
-/* Whether all of a thread's packs can be moved as such */
-static __device__ __forceinline__ bool Whole(const BlockNumber *p, int64_t rows)
-{
-  return rows >= TILE && (uintptr_t)p % 16 == 0;
-}
-
-/* Load a thread's entries of the tile that begins at p, and zeros in what lies beyond its rows */
-static __device__ __forceinline__ void Load(const BlockNumber *p, int64_t rows, BlockNumber x[ENTRIES])
-{
-  if (Whole(p, rows)) {
-#pragma unroll
-    for (int k = 0; k < PACKS; k++) LoadPack(p + At(k, 0), x + k * PACK);
-  } else {
-#pragma unroll
-    for (int k = 0; k < PACKS; k++) {
-#pragma unroll
-      for (int c = 0; c < PACK; c++) x[k * PACK + c] = At(k, c) < rows ? p[At(k, c)] : (BlockNumber)0;
-    }
-  }
-}
-
-static __device__ __forceinline__ void Store(BlockNumber *p, int64_t rows, const BlockNumber x[ENTRIES])
-{
-  if (Whole(p, rows)) {
-#pragma unroll
-    for (int k = 0; k < PACKS; k++) StorePack(p + At(k, 0), x + k * PACK);
-  } else {
-#pragma unroll
-    for (int k = 0; k < PACKS; k++) {
-#pragma unroll
-      for (int c = 0; c < PACK; c++) {
-        if (At(k, c) < rows) p[At(k, c)] = x[k * PACK + c];
-      }
-    }
-  }
-}
-
-static __device__ __forceinline__ BlockNumber Coefficient(const BlockNumber *a, int64_t j)
-{
-  return a ? a[j] : (BlockNumber)1;
-}
-
-static __device__ __forceinline__ BlockNumber SumOfLanes(BlockNumber x)
-{
-#if defined(HRPB_USE_COMPLEX)
-  return BlockNumber(HrpbSumOfLanes(x.re), HrpbSumOfLanes(x.im));
-#else
-  return HrpbSumOfLanes(x);
-#endif
-}
-
-/* The sum of conj(x) y over the entries of a warp, in all lanes */
-static __device__ __forceinline__ BlockNumber WarpDot(const BlockNumber x[ENTRIES], const BlockNumber y[ENTRIES])
-{
-  BlockNumber sum = 0;
-
-#pragma unroll
-  for (int e = 0; e < ENTRIES; e++) sum += BlockConj(x[e]) * y[e];
-  return SumOfLanes(sum);
-}
-
-/* The sum that a warp has for block i */
-static __device__ __forceinline__ void LeaveWarpSum(BlockNumber (*sums)[MOST_X], int32_t i, BlockNumber sum)
-{
-  if (threadIdx.x % HRPB_LANES == 0) sums[threadIdx.x / HRPB_LANES][i] = sum;
-}
-
-/* Sums of the warps for nx blocks become those of the tile. parts[i stride] is that of block i */
-static __device__ __forceinline__ void SumWarps(BlockNumber (*sums)[MOST_X], int32_t nx, BlockNumber *parts, int64_t stride)
-{
-  __syncthreads();
-  if ((int32_t)threadIdx.x < nx) {
-    BlockNumber sum = 0;
-
-    for (int w = 0; w < HRPB_WARPS; w++) sum += sums[w][threadIdx.x];
-    parts[threadIdx.x * stride] = sum;
-  }
-  __syncthreads();
-}
-
 /* sums[k] = the sum of its ntiles parts, by one warp */
 static __global__ void __launch_bounds__(THREADS) SumTiles(const BlockNumber *parts, int64_t ntiles, int64_t nsums, BlockNumber *sums)
 {
-  const int64_t k   = (int64_t)blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES;
-  BlockNumber   sum = 0;
-
   HrpbWaitForKernelBefore();
-  if (k >= nsums) return;
-  for (int64_t t = threadIdx.x % HRPB_LANES; t < ntiles; t += HRPB_LANES) sum += parts[k * ntiles + t];
-  sum = SumOfLanes(sum);
-  if (threadIdx.x % HRPB_LANES == 0) sums[k] = sum;
+  SumParts(parts, ntiles, nsums, sums);
 }
 
 namespace {
@@ -431,7 +329,7 @@ static __global__ void __launch_bounds__(THREADS) InvertFewKernel(const __grid_c
   for (int j = warp; j < N && i < N; j += HRPB_WARPS) {
     BlockNumber sum = 0;
 
-    for (int k = 0; k < n && good; k++) sum += inverse[k][i] * t.C[j * N + k];
+    for (int k = 0; k < n && good && t.active[j] != 0; k++) sum += inverse[k][i] * t.C[j * N + k];
     t.step[j * N + i] = sum;
   }
 }
@@ -469,7 +367,7 @@ static __global__ void __launch_bounds__(THREADS) InvertKernel(const __grid_cons
   for (int32_t e = threadIdx.x; e < size; e += THREADS) {
     BlockNumber sum = 0;
 
-    for (int32_t k = 0; k < n && good; k++) sum += A[k * N + e % N] * t.C[e / N * N + k];
+    for (int32_t k = 0; k < n && good && t.active[e / N] != 0; k++) sum += A[k * N + e % N] * t.C[e / N * N + k];
     t.step[e] = sum;
   }
 }
@@ -585,11 +483,6 @@ static __global__ void __launch_bounds__(THREADS) SmoothBlocksKernel(const __gri
       t.Y.array[(j0 + c) * t.Y.ld + i] = y[c];
     }
   }
-}
-
-static int64_t Tiles(int64_t n)
-{
-  return (n + TILE - 1) / TILE;
 }
 
 /* A thread block for each tile of each column, or of a group of columns */
@@ -778,6 +671,7 @@ const BlockOps BlockOpsDevice = {
   .maxpy    = MAXPY,
   .cg_step  = CGStep,
   .cg_direction = CGDirection,
+  .cg_iterate   = BlockCGIterate,
   .residual = Residual,
   .smooth   = Smooth,
   .copy     = Copy,
@@ -792,6 +686,7 @@ const BlockOps BlockOpsDevice = {
   .gram      = BlockGramProducts,
   .combine   = BlockCombine,
 
-  .combine_gram = BlockCombineGram
+  .combine_gram = BlockCombineGram,
+  .factor       = BlockFactorize
 #endif
 };

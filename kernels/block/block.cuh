@@ -59,6 +59,9 @@ static __device__ __forceinline__ void StorePack(BlockNumber *p, const BlockNumb
 /* sums[k] = the sum of the nparts numbers behind one another that the kernel before has left for it in the workspace */
 HrpbError BlockSumParts(const BlockShape *, int64_t nparts, int64_t nsums, BlockNumber *sums);
 
+/* iterate.cu: see BlockOps */
+HrpbError BlockCGIterate(const BlockShape *, const BlockIteration *);
+
 /* square.cu, in real double only: see BlockOps */
 enum {
   BLOCK_SQUARE = 32
@@ -68,3 +71,6 @@ size_t    BlockGramWork(int64_t n, int64_t N, BlockGramKind);
 HrpbError BlockGramProducts(const BlockShape *, const BlockGram *, BlockNumber *G);
 HrpbError BlockCombine(const BlockShape *, bool add, int32_t nterms, const BlockTerm[], BlockOut Y);
 HrpbError BlockCombineGram(const BlockShape *, const BlockTerm[2], BlockOut Y, BlockGramKind, const BlockNumber *D, BlockNumber *G);
+
+/* factor.cu, the same */
+HrpbError BlockFactorize(const BlockShape *, const BlockFactor *);

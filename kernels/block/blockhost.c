@@ -155,6 +155,16 @@ static HrpbError CGDirection(const BlockShape *s, const BlockDirection *t)
   return HRPB_SUCCESS;
 }
 
+static HrpbError CGIterate(const BlockShape *s, const BlockIteration *t)
+{
+  const BlockStep      step      = {t->kind, t->lengths, t->W, t->R, t->D};
+  const BlockDirection direction = {t->lengths.active, t->sums, t->lengths.now, t->lengths.step, {t->R.array, t->R.ld}, t->D, t->P, t->X};
+
+  (void)Dots(s, 1, &t->W, (BlockIn){t->P.array, t->P.ld}, t->curvature);
+  (void)CGStep(s, &step, t->sums);
+  return CGDirection(s, &direction);
+}
+
 static HrpbError Residual(const BlockShape *s, BlockIn Y, const BlockNumber *a, BlockIn X, BlockOut R, BlockNumber *total)
 {
   for (int64_t j = 0; j < s->N; j++) {
@@ -252,7 +262,7 @@ static HrpbError Invert(const BlockShape *s, const BlockInvert *t)
     for (int64_t i = 0; i < N; i++) {
       BlockNumber sum = 0;
 
-      for (int64_t k = 0; k < n && good; k++) sum += A[k * N + i] * t->C[j * N + k];
+      for (int64_t k = 0; k < n && good && t->active[j] != 0; k++) sum += A[k * N + i] * t->C[j * N + k];
       t->step[j * N + i] = sum;
     }
   }
@@ -288,6 +298,7 @@ const BlockOps BlockOpsHost = {
   .maxpy    = MAXPY,
   .cg_step  = CGStep,
   .cg_direction = CGDirection,
+  .cg_iterate   = CGIterate,
   .residual = Residual,
   .smooth   = Smooth,
   .copy     = Copy,

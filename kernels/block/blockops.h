@@ -76,6 +76,21 @@ typedef struct {
 } BlockDirection;
 
 /*
+   An iteration of conjugate gradients but for the product W = A P, with M a diagonal D and all rows in this process:
+   the curvatures W_j P_j, R_j -= step_j W_j and its sums, X_j += step_j P_j, and the next P_j, which is D R_j plus
+   sums_j / lengths.now_j P_j, or zero where active_j is zero
+*/
+typedef struct {
+  BlockStepKind      kind; /* with Z or with R */
+  BlockLengths       lengths;
+  BlockNumber       *curvature, *sums; /* of the lengths; 2 N, as of a step */
+  BlockIn            W;
+  const BlockNumber *D;
+  BlockOut           R, P, X;
+  uint32_t          *turn; /* a number that is zero at first, and that nothing else changes */
+} BlockIteration;
+
+/*
    A step of a smoother: Y = a Y0 + b X + c D (B - W), with the same numbers a, b, c for all columns. A term whose
    number is zero is left out, and so is W where its array is NULL. Y may be Y0 or X. D is as in scale()
 */
@@ -90,10 +105,21 @@ typedef struct {
 /* Square matrices of N rows, each column after the other, where the blocks are */
 typedef struct {
   int64_t            rank; /* rows and columns that are inverted: the first of H */
-  const BlockNumber *H, *C;
-  BlockNumber       *inverse, *step; /* the inverse of (H + H^T) / 2, zero behind the rank; inverse C */
+  const BlockNumber *H, *C, *active;
+  BlockNumber       *inverse, *step; /* the inverse of (H + H^T) / 2, zero behind the rank; inverse C, columns with active_j */
   BlockNumber       *pivots;         /* N of the elimination */
 } BlockInvert;
+
+/*
+   (G + G^T) / 2 = zeta^T zeta by Cholesky with pivots, of numbers that were one before. The columns are scaled for the
+   choice of the pivots. F^T G F is one up to the rank, and columns of F and rows of zeta behind it are zero. dropped_j
+   is the norm of what column j has lost. rank is one number: -1 where the diagonal has a negative number that is no
+   rounding, NaN where G has one that is not finite. Then all others are zero or anything
+*/
+typedef struct {
+  const BlockNumber *G;
+  BlockNumber       *C, *F, *zeta, *dropped, *rank; /* C becomes zeta C */
+} BlockFactor;
 
 /* Products X^T Y of two blocks that are symmetric but for rounding, and what comes behind them */
 typedef enum {
@@ -145,6 +171,9 @@ typedef struct {
   /* P has the bits of axpby() of scale(), and X those of maxpy() */
   HrpbError (*cg_direction)(const BlockShape *, const BlockDirection *);
 
+  /* The bits of dots(), cg_step() and cg_direction(). It needs the workspace of three arrays of sums */
+  HrpbError (*cg_iterate)(const BlockShape *, const BlockIteration *);
+
   /* R_j = Y_j - a_j X_j, and sums of R_j R_j if they are not NULL, with the bits of dots(). R is neither X nor Y */
   HrpbError (*residual)(const BlockShape *, BlockIn Y, const BlockNumber *a, BlockIn X, BlockOut R, BlockNumber *sums);
 
@@ -193,6 +222,8 @@ typedef struct {
      is a diagonal. Without rows it may be NULL
   */
   HrpbError (*combine_gram)(const BlockShape *, const BlockTerm[2], BlockOut Y, BlockGramKind, const BlockNumber *D, BlockNumber *G);
+
+  HrpbError (*factor)(const BlockShape *, const BlockFactor *);
 } BlockOps;
 
 extern const BlockOps BlockOpsHost, BlockOpsDevice;
@@ -224,8 +255,8 @@ HRPB_INLINE BlockNumber BlockScalar(BlockScalarOp op, BlockNumber x, BlockNumber
   return BlockSameSign(x, y);
 }
 
-/* Of column j. The numbers that are kept go to kept */
-HRPB_INLINE BlockNumber BlockStepLength(const BlockLengths *l, int64_t j, BlockNumber kept[2])
+/* Of column j, whose curvature need not be in memory yet. The numbers that are kept go to kept */
+HRPB_INLINE BlockNumber BlockStepLengthWith(const BlockLengths *l, int64_t j, BlockNumber curvature, BlockNumber kept[2])
 {
 #if defined(HRPB_USE_COMPLEX)
   const BlockScalarOp op = BLOCK_FINITE; /* PETSc looks at the sign of r^T M r in real arithmetic alone */
@@ -235,8 +266,13 @@ HRPB_INLINE BlockNumber BlockStepLength(const BlockLengths *l, int64_t j, BlockN
   const bool active = l->active[j] != 0;
 
   kept[0] = active ? BlockScalar(op, l->now[j], l->before[j]) : 0;
-  kept[1] = active ? BlockSameSign(l->curvature[j], l->curvature_before[j]) : 0;
+  kept[1] = active ? BlockSameSign(curvature, l->curvature_before == l->curvature ? curvature : l->curvature_before[j]) : 0;
   return BlockScalar(BLOCK_DIVIDE, kept[0], kept[1]);
+}
+
+HRPB_INLINE BlockNumber BlockStepLength(const BlockLengths *l, int64_t j, BlockNumber kept[2])
+{
+  return BlockStepLengthWith(l, j, l->curvature[j], kept);
 }
 
 /*

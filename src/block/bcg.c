@@ -51,6 +51,8 @@ enum {
 /* Scalars. Those of each column come before the small matrices */
 enum {
   PIVOTS = AIJTCU_SCALARS_OWN, /* of H. From here on what the host gets */
+  DROPPED,                     /* norms of what is left out of the columns of Qn */
+  RANK,                        /* one number */
   SQUARES
 };
 
@@ -59,11 +61,11 @@ enum {
   SQUARE_H,
   SQUARE_GRAM,  /* Qn^T M Qn */
   SQUARE_NORMS, /* the products that norms are computed from */
-  SQUARE_F,     /* from here on what the host sends */
+  SQUARE_C,     /* the last that the host gets */
+  SQUARE_F,
   SQUARE_ZETA,
-  SQUARE_C,       /* without the columns that have ended */
   SQUARE_INVERSE, /* of H */
-  SQUARE_STEP,    /* H^-1 C */
+  SQUARE_STEP,    /* H^-1 C, without the columns that have ended */
   SQUARES_END
 };
 
@@ -74,7 +76,7 @@ typedef struct {
   PetscInt     N;
   PetscInt     rank;
   PetscScalar *C, *next, *G, *norms, *temp; /* next is Zeta C */
-  PetscScalar *F, *zeta, *left;             /* one after the other; left is C without the columns that have ended */
+  PetscScalar *F, *zeta;                    /* one after the other */
   PetscInt    *order, *open;                /* columns of Qn that are pivots, those up to the rank, and that are not */
   PetscBool   *known;                       /* norms of R are right */
   PetscReal   *dropped;                     /* norms of what is left out of the columns of Qn */
@@ -84,6 +86,7 @@ typedef struct {
   Vec D;
 
   PetscBool project; /* the null space of a singular A is taken out of Qn */
+  PetscBool factors; /* the next C, Zeta and F are found where the blocks are, but the first */
 } AIJTCUBCG;
 
 static PetscErrorCode AIJTCUResetBCG(AIJTCUBlockKSP *s)
@@ -105,10 +108,9 @@ static PetscErrorCode AIJTCUSetUpBCG(AIJTCUBlockKSP *s)
   PetscFunctionBegin;
   if (b->N == N) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUResetBCG(s));
-  PetscCall(PetscMalloc6(size, &b->C, size, &b->next, size, &b->G, size, &b->norms, size, &b->temp, 3 * size, &b->F));
+  PetscCall(PetscMalloc6(size, &b->C, size, &b->next, size, &b->G, size, &b->norms, size, &b->temp, 2 * size, &b->F));
   PetscCall(PetscCalloc5(N, &b->known, N, &b->dropped, N, &b->lost, N, &b->order, N, &b->open));
   b->zeta = b->F + size;
-  b->left = b->zeta + size;
   b->N    = N;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -276,28 +278,47 @@ static BlockGramKind AIJTCUNormsKind(KSP ksp)
 }
 
 /*
-   Products of Qn and Z = M Qn for the next factor and for norms, and how the inversion of H before has ended: a column
-   ends if that broke down. This is the wait of an iteration. The step of X before, with S, is made meanwhile. S is NULL
-   if there is none. With a diagonal M the iteration before has made the products with Qn
+   Products of Qn and Z = M Qn for the next factor and for norms, and that factor where the device finds it. Then the host
+   is sent what it needs. With a diagonal M the iteration before has made the products with Qn
 */
-static PetscErrorCode AIJTCUFetchBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt its, Mat Qn, Mat Z, Mat S, Mat X)
+static PetscErrorCode AIJTCUFetchBeginBCG(KSP ksp, AIJTCUBlockKSP *s, PetscBool first, Mat Qn, Mat Z, PetscInt *count)
+{
+  AIJTCUBCG          *b    = (AIJTCUBCG *)s->data;
+  const PetscInt      N    = b->N;
+  const BlockGramKind kind = AIJTCUNormsKind(ksp);
+
+  PetscFunctionBegin;
+  *count = SQUARES - PIVOTS + (kind == BLOCK_GRAM_PLAIN ? SQUARE_GRAM + 1 : SQUARE_NORMS + 1) * N;
+  if (first || !b->D) PetscCall(AIJTCUBlockGram(s->ctx, kind, Qn, Z, b->D, PETSC_TRUE, AIJTCUSquare(s, SQUARE_GRAM)));
+  if (!first && b->factors) {
+    const BlockFactor factor = {.G = AIJTCUSquare(s, SQUARE_GRAM), .C = AIJTCUSquare(s, SQUARE_C), .F = AIJTCUSquare(s, SQUARE_F), .zeta = AIJTCUSquare(s, SQUARE_ZETA), .dropped = AIJTCUBlockScalars(s->ctx, DROPPED), .rank = AIJTCUBlockScalars(s->ctx, RANK)};
+
+    PetscCall(AIJTCUBlockFactor(s->ctx, &factor));
+    *count = SQUARES - PIVOTS + (SQUARE_C + 1) * N;
+  }
+  PetscCall(AIJTCUColumnsFetchBegin(s, PIVOTS, *count));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The wait of an iteration, for these, and for how the inversion of H before has ended: a column ends if that broke
+   down. *host is what the host was sent
+*/
+static PetscErrorCode AIJTCUFetchEndBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt its, PetscBool first, PetscInt count, const PetscScalar **host)
 {
   AIJTCUBCG          *b     = (AIJTCUBCG *)s->data;
   const PetscInt      N     = b->N;
   const BlockGramKind kind  = AIJTCUNormsKind(ksp);
-  const PetscInt      nsums = (kind == BLOCK_GRAM_PLAIN ? 1 : 2) * N, count = SQUARES - PIVOTS + SQUARE_GRAM * N + nsums;
-  const PetscScalar  *host, *squares;
+  const PetscInt      nsums = (kind == BLOCK_GRAM_PLAIN ? 1 : 2) * N;
+  const PetscScalar  *squares;
   PetscBool           good = PETSC_TRUE;
 
   PetscFunctionBegin;
-  if (!S || !b->D) PetscCall(AIJTCUBlockGram(s->ctx, kind, Qn, Z, b->D, PETSC_TRUE, AIJTCUSquare(s, SQUARE_GRAM)));
-  PetscCall(AIJTCUColumnsFetchBegin(s, PIVOTS, count));
-  if (S) PetscCall(AIJTCUStepBCG(s, S, X));
-  PetscCall(AIJTCUColumnsFetchEnd(s, PIVOTS, count, SQUARES + SQUARE_GRAM * N, nsums, &host));
-  squares = host + (SQUARES - PIVOTS) * N;
-  for (PetscInt k = 0; k < N && S; k++) good = (PetscBool)(good && PetscRealPart(host[k]) > 0);
+  PetscCall(AIJTCUColumnsFetchEnd(s, PIVOTS, count, SQUARES + SQUARE_GRAM * N, nsums, host));
+  squares = *host + (SQUARES - PIVOTS) * N;
+  for (PetscInt k = 0; k < N && !first; k++) good = (PetscBool)(good && PetscRealPart((*host)[k]) > 0);
   if (!good) PetscCall(AIJTCUBreakDown(ksp, s, its, squares + SQUARE_H * N * N, ksp->converged_neg_curve ? KSP_CONVERGED_NEG_CURVE : KSP_DIVERGED_INDEFINITE_MAT));
-  AIJTCUSymmetric(N, squares + SQUARE_GRAM * N * N, b->G);
+  if (first || !b->factors) AIJTCUSymmetric(N, squares + SQUARE_GRAM * N * N, b->G);
   if (kind != BLOCK_GRAM_PLAIN) AIJTCUSymmetric(N, squares + SQUARE_NORMS * N * N, b->norms);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -358,15 +379,30 @@ static PetscErrorCode AIJTCUNormalize(KSP ksp, AIJTCUBlockKSP *s, PetscInt its)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The next C, and what R lacks by what was left out of Qn */
-static PetscErrorCode AIJTCUNextC(AIJTCUBCG *b)
+/* What the device has found of these. host is what it has sent */
+static PetscErrorCode AIJTCUNormalized(KSP ksp, AIJTCUBlockKSP *s, PetscInt its, const PetscScalar *host)
+{
+  AIJTCUBCG      *b    = (AIJTCUBCG *)s->data;
+  const PetscInt  N    = b->N;
+  const PetscReal rank = PetscRealPart(host[(RANK - PIVOTS) * N]);
+
+  PetscFunctionBegin;
+  b->rank = rank > 0 ? (PetscInt)rank : 0;
+  for (PetscInt j = 0; j < N; j++) b->dropped[j] = PetscRealPart(host[(DROPPED - PIVOTS) * N + j]);
+  if (!(rank >= 0)) PetscCall(AIJTCUBreakDown(ksp, s, its, host + (SQUARES - PIVOTS + SQUARE_GRAM * N) * N, KSP_DIVERGED_INDEFINITE_PC));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The next C, and what R lacks by what was left out of Qn. There is C where the device has found it, else NULL */
+static PetscErrorCode AIJTCUNextC(AIJTCUBCG *b, const PetscScalar *found)
 {
   PetscFunctionBegin;
   for (PetscInt i = 0; i < b->N; i++) {
     if (b->dropped[i] == 0) continue;
     for (PetscInt j = 0; j < b->N; j++) b->lost[j] += b->dropped[i] * PetscAbsScalar(b->C[j * b->N + i]);
   }
-  PetscCall(AIJTCUSmallTimes(b->N, b->zeta, b->C, b->next));
+  if (found) PetscCall(PetscArraycpy(b->next, found, b->N * b->N));
+  else PetscCall(AIJTCUSmallTimes(b->N, b->zeta, b->C, b->next));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -455,7 +491,7 @@ static PetscErrorCode AIJTCUDirectionBCG(KSP ksp, AIJTCUBlockKSP *s, PetscBool f
   const Mat            last = S[0];
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUBlockToScalars(ctx, 2 * b->N, b->F, F));
+  if (first || !b->factors) PetscCall(AIJTCUBlockToScalars(ctx, 2 * b->N, b->F, F));
   { /* s <- z f + s zeta^T */
     const AIJTCUBlockTerm terms[2] = {
       {.sign = 1, .X = Z ? Z : Qn, .K = F},
@@ -474,22 +510,20 @@ static PetscErrorCode AIJTCUDirectionBCG(KSP ksp, AIJTCUBlockKSP *s, PetscBool f
    The second part, but for the step of X: the length of the step, and the next Qn. With a diagonal M also the products
    of the next Qn, in the pass that makes it
 */
-static PetscErrorCode AIJTCUIterateBCG(KSP ksp, AIJTCUBlockKSP *s, Mat Qn[2], Mat T)
+static PetscErrorCode AIJTCUIterateBCG(KSP ksp, AIJTCUBlockKSP *s, PetscBool first, Mat Qn[2], Mat T)
 {
   const AIJTCUBlockCtx ctx = s->ctx;
   AIJTCUBCG           *b   = (AIJTCUBCG *)s->data;
   const PetscInt       N   = b->N;
   PetscScalar *const   C = AIJTCUSquare(s, SQUARE_C), *const inverse = AIJTCUSquare(s, SQUARE_INVERSE);
+  const PetscScalar   *active;
   const Mat            last = Qn[0];
 
   PetscFunctionBegin;
   PetscCall(PetscArraycpy(b->C, b->next, N * N));
-  for (PetscInt j = 0; j < N; j++) {
-    if (s->columns.reason[j]) PetscCall(PetscArrayzero(b->left + j * N, N));
-    else PetscCall(PetscArraycpy(b->left + j * N, b->C + j * N, N));
-  }
-  PetscCall(AIJTCUBlockToScalars(ctx, N, b->left, C));
-  PetscCall(AIJTCUBlockInvert(ctx, b->rank, AIJTCUSquare(s, SQUARE_H), C, inverse, AIJTCUSquare(s, SQUARE_STEP), AIJTCUBlockScalars(ctx, PIVOTS)));
+  if (first || !b->factors) PetscCall(AIJTCUBlockToScalars(ctx, N, b->C, C));
+  PetscCall(AIJTCUColumnsActive(s, &active));
+  PetscCall(AIJTCUBlockInvert(ctx, b->rank, AIJTCUSquare(s, SQUARE_H), C, active, inverse, AIJTCUSquare(s, SQUARE_STEP), AIJTCUBlockScalars(ctx, PIVOTS)));
   { /* qn <- qn f - t h^-1 */
     const AIJTCUBlockTerm terms[2] = {
       {.sign = 1, .X = Qn[0], .K = AIJTCUSquare(s, SQUARE_F)},
@@ -510,12 +544,15 @@ static PetscErrorCode AIJTCUCycleBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt *its, 
   AIJTCUBCG           *b   = (AIJTCUBCG *)s->data;
   AIJTCUColumns       *c   = &s->columns;
   const PetscInt       N   = b->N;
-  const PetscScalar   *active;
+  const PetscScalar   *active, *host;
+  PetscInt             count;
   Mat                  Qn[2], S[2], Z = NULL, R, r; /* R is T later */
 
   PetscFunctionBegin;
   b->D = NULL;
   if (AIJTCUBlockCtxCombines(ctx)) PetscCall(AIJTCUBlockPCDiagonal(ksp, s, &b->D));
+  PetscCall(AIJTCUBlockCtxIsAlone(ctx, &b->factors));
+  b->factors = (PetscBool)(b->factors && b->D && !b->project && AIJTCUBlockCtxFactors(ctx));
   if (!b->D) PetscCall(AIJTCUBlockWork(ctx, AIJTCU_BLOCK_TEMP, &Z));
   PetscCall(AIJTCUBlockWork(ctx, RESULT, &R));
   for (int i = 0; i < 2; i++) {
@@ -529,18 +566,22 @@ static PetscErrorCode AIJTCUCycleBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt *its, 
   for (PetscInt j = 0; j < N; j++) b->C[j * N + j] = 1;
   PetscCall(PetscArrayzero(b->lost, N));
   for (PetscBool first = PETSC_TRUE; c->nactive; first = PETSC_FALSE) {
-    const PetscBool ahead = (PetscBool)(!first && *its < ksp->max_it);
+    const PetscBool ahead = (PetscBool)(!first && *its < ksp->max_it), found = (PetscBool)(!first && b->factors);
     PetscBool       again = PETSC_FALSE;
 
     if (b->project) PetscCall(KSP_RemoveNullSpaceMat(ksp, Qn[0]));
     if (Z) PetscCall(AIJTCUBlockPCApply(ksp, Qn[0], Z));
-    PetscCall(AIJTCUFetchBCG(ksp, s, *its, Qn[0], Z, first ? NULL : S[0], X));
+    PetscCall(AIJTCUFetchBeginBCG(ksp, s, first, Qn[0], Z, &count));
+    if (!first) PetscCall(AIJTCUStepBCG(s, S[0], X));
+    if (found && ahead) PetscCall(AIJTCUDirectionBCG(ksp, s, first, Z, Qn[0], S, R));
+    PetscCall(AIJTCUFetchEndBCG(ksp, s, *its, first, count, &host));
     if (first) PetscCall(AIJTCUStopNaNs(ksp, s, *its, &again));
     if (again) break;
-    if (!first && c->nactive) PetscCall(AIJTCUNormalize(ksp, s, *its));
+    if (found && c->nactive) PetscCall(AIJTCUNormalized(ksp, s, *its, host));
+    else if (!first && c->nactive) PetscCall(AIJTCUNormalize(ksp, s, *its));
     if (!c->nactive) break;
-    if (ahead && b->rank) PetscCall(AIJTCUDirectionBCG(ksp, s, first, Z, Qn[0], S, R));
-    if (!first) PetscCall(AIJTCUNextC(b));
+    if (!found && ahead && b->rank) PetscCall(AIJTCUDirectionBCG(ksp, s, first, Z, Qn[0], S, R));
+    if (!first) PetscCall(AIJTCUNextC(b, found ? host + (SQUARES - PIVOTS + SQUARE_C * N) * N : NULL));
     if (first) PetscCall(AIJTCUFirstNormsBCG(ksp, s));
     else PetscCall(AIJTCUNormsBCG(ksp, s));
     PetscCall(AIJTCUTestBCG(ksp, s, *its, b->known, &again));
@@ -548,13 +589,13 @@ static PetscErrorCode AIJTCUCycleBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt *its, 
     if (first) {
       PetscCall(AIJTCULeaveOut(ksp, s, *its));
       PetscCall(AIJTCUNormalize(ksp, s, *its));
-      PetscCall(AIJTCUNextC(b));
+      PetscCall(AIJTCUNextC(b, NULL));
     }
     if (*its >= ksp->max_it) PetscCall(AIJTCUColumnsStop(ksp, s, *its, KSP_DIVERGED_ITS));
     if (!b->rank) PetscCall(AIJTCUColumnsStop(ksp, s, *its, KSP_CONVERGED_ATOL));
     if (!c->nactive) break;
     if (!ahead) PetscCall(AIJTCUDirectionBCG(ksp, s, first, Z, Qn[0], S, R));
-    PetscCall(AIJTCUIterateBCG(ksp, s, Qn, R));
+    PetscCall(AIJTCUIterateBCG(ksp, s, first, Qn, R));
     ++*its;
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -63,6 +63,7 @@ PETSC_EXTERN PetscErrorCode AIJTCUBlockMAXPY(AIJTCUBlockCtx, Mat, PetscReal, Pet
 PETSC_EXTERN PetscErrorCode AIJTCUBlockCGStep(AIJTCUBlockCtx, const BlockLengths *, Mat, Mat, PetscScalar *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockCGStepScaled(AIJTCUBlockCtx, const BlockLengths *, Mat, Mat, Vec, PetscBool, PetscBool, PetscScalar *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockCGDirection(AIJTCUBlockCtx, const PetscScalar *, const PetscScalar *, const PetscScalar *, Mat, Vec, Mat, const PetscScalar *, Mat);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockCGIterate(AIJTCUBlockCtx, const BlockLengths *, PetscBool, PetscScalar *, PetscScalar *, PetscScalar *, Mat, Vec, Mat, Mat, Mat);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockSmooth(AIJTCUBlockCtx, Mat, PetscScalar, Mat, PetscScalar, Mat, PetscScalar, PetscInt, Vec, Mat, Mat);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockCtxTakes(AIJTCUBlockCtx, Vec, PetscBool *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockCopy(AIJTCUBlockCtx, Mat, Mat);
@@ -84,7 +85,9 @@ PETSC_EXTERN PetscBool      AIJTCUBlockCtxCombines(AIJTCUBlockCtx);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockGram(AIJTCUBlockCtx, BlockGramKind, Mat, Mat, Vec, PetscBool, PetscScalar *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockCombine(AIJTCUBlockCtx, Mat, PetscBool, PetscInt, const AIJTCUBlockTerm[], Vec);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockCombineGram(AIJTCUBlockCtx, Mat, const AIJTCUBlockTerm[2], BlockGramKind, Vec, PetscBool, PetscScalar *);
-PETSC_EXTERN PetscErrorCode AIJTCUBlockInvert(AIJTCUBlockCtx, PetscInt, const PetscScalar *, const PetscScalar *, PetscScalar *, PetscScalar *, PetscScalar *);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockInvert(AIJTCUBlockCtx, PetscInt, const PetscScalar *, const PetscScalar *, const PetscScalar *, PetscScalar *, PetscScalar *, PetscScalar *);
+PETSC_EXTERN PetscBool      AIJTCUBlockCtxFactors(AIJTCUBlockCtx);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockFactor(AIJTCUBlockCtx, const BlockFactor *);
 
 /* Y = D X or D^T X, with a diagonal or blocks along it, without a context. D has the rows of this process */
 PETSC_INTERN PetscErrorCode AIJTCUBlockScale(Vec, PetscInt, PetscBool, Mat, Mat);

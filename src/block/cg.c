@@ -3,14 +3,15 @@
 
    The scalars of an iteration stay where the blocks are. One copy of them to the host serves all tests. What needs
    none of these tests comes behind that copy: a device makes it while the host tests. With M a diagonal, on one
-   process, that is the step of X, the next direction and its product. For a column that turns out to have ended the
-   direction is in vain, and its step is zero. Else it is the step of X alone.
+   process, that is the product with the next direction: the rest of an iteration is one kernel, AIJTCUBlockCGIterate(),
+   which makes the next direction of all columns. For a column that turns out to have ended that is in vain, and its step
+   is zero. Else it is the step of X alone.
 
    A column that must not be changed by the step before these tests has a step of zero: its p^T A p, or its r^T M r, is
    zero or has changed its sign.
 
    Passes over a block, with M a diagonal: 5 for the step of X and the direction, 2 of the product with A, 2 for
-   p^T A p, 3 for R and its sums.
+   p^T A p, 3 for R and its sums. On a device 3 of these 12 are none where blocks fit into shared memory: iterate.cu.
 */
 #include "blockksp.h"
 
@@ -23,7 +24,8 @@ enum {
   SECOND,
   STEP = BETA + 2 * (SECOND - BETA), /* what a direction is multiplied by */
   KEPT,                              /* r^T M r, p^T A p where they have the sign of before */
-  END = KEPT + 2
+  END = KEPT + 2,
+  TURN = END /* of AIJTCUBlockCGIterate(): one number */
 };
 
 enum { /* work blocks */
@@ -104,7 +106,7 @@ PetscErrorCode AIJTCULacksCG(KSP ksp, AIJTCUBlockKSP *s, const char **why)
 static AIJTCUBlockNeeds AIJTCUNeedsCG(KSP ksp)
 {
   (void)ksp;
-  return (AIJTCUBlockNeeds){.nscalars = END, .nblocks = BLOCKS};
+  return (AIJTCUBlockNeeds){.nscalars = TURN + 1, .nblocks = BLOCKS};
 }
 
 /* Arrays of sums that come of M r: beta, and what the norm needs */
@@ -169,8 +171,8 @@ static PetscScalar *AIJTCUScalarsCG(AIJTCUBlockCtx ctx, PetscInt i, PetscInt whi
   return AIJTCUBlockScalars(ctx, (i % 2 ? SECOND : BETA) + which - BETA);
 }
 
-/* X += step P, if X is not NULL; then the direction P of iteration i, W = A P, and p^T A p. D is NULL or M */
-static PetscErrorCode AIJTCUDirectionCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt i, Vec D, Mat R, Mat Z, Mat P, Mat W, Mat X)
+/* The direction P of iteration i, W = A P, and p^T A p if dots says so. D is NULL or M */
+static PetscErrorCode AIJTCUDirectionCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt i, Vec D, PetscBool dots, Mat R, Mat Z, Mat P, Mat W)
 {
   const AIJTCUBlockCtx ctx = s->ctx;
   const PetscScalar *const active = AIJTCUBlockScalars(ctx, AIJTCU_SCALARS_ACTIVE), *const beta = AIJTCUScalarsCG(ctx, i, BETA), *const betaold = AIJTCUScalarsCG(ctx, i + 1, BETA);
@@ -178,13 +180,13 @@ static PetscErrorCode AIJTCUDirectionCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt i, 
 
   PetscFunctionBegin;
   if (!i) PetscCall(AIJTCUBlockCopy(ctx, Z, P));
-  else if (D) PetscCall(AIJTCUBlockCGDirection(ctx, active, beta, betaold, R, D, P, step, X));
+  else if (D) PetscCall(AIJTCUBlockCGDirection(ctx, active, beta, betaold, R, D, P, NULL, NULL));
   else {
     PetscCall(AIJTCUBlockScalarOp(ctx, BLOCK_DIVIDE, active, step, beta, betaold));
     PetscCall(AIJTCUBlockAXPBY(ctx, P, active, Z, step)); /* p <- z + beta / betaold p */
   }
   PetscCall(AIJTCUBlockMatMult(ksp, s, P, W));
-  PetscCall(AIJTCUBlockDots(ctx, 1, &W, P, AIJTCUScalarsCG(ctx, i, DPI)));
+  if (dots) PetscCall(AIJTCUBlockDots(ctx, 1, &W, P, AIJTCUScalarsCG(ctx, i, DPI)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -198,14 +200,15 @@ static PetscErrorCode AIJTCUSolveCG(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
   const PetscScalar *host  = NULL, *active;
   const PetscInt    *from;
   PetscInt           i = 0, nsums; /* arrays of sums of all processes that wait until the scalars are fetched */
-  PetscBool          alone;
+  PetscBool          whole; /* an iteration is one kernel, and the product with A */
   Mat                R, Z, P, W, r;
   Vec                D; /* where M is a diagonal: a step does it, too */
 
   PetscFunctionBegin;
   PetscCall(AIJTCUBlockPCDiagonal(ksp, s, &D));
   nsums = D ? DPI - BETA : early ? AIJTCUSumsCG(ksp) : 0;
-  PetscCall(AIJTCUBlockCtxIsAlone(ctx, &alone));
+  PetscCall(AIJTCUBlockCtxIsAlone(ctx, &whole));
+  whole = (PetscBool)(whole && D);
   PetscCall(AIJTCUBlocksCG(ctx, &R, &Z, &P, &W));
   PetscCall(AIJTCUBlockResidual(ksp, s, ksp->guess_zero, B, X, W, &r));
   PetscCall(AIJTCUBlockCopy(ctx, r, R));
@@ -214,21 +217,21 @@ static PetscErrorCode AIJTCUSolveCG(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
   PetscCall(AIJTCUColumnsFetch(s, BETA, DPI - BETA, &host));
   PetscCall(AIJTCUColumnsTest(ksp, s, 0, 0, AIJTCUNormsCG(ksp, c, 0, host)));
   if (!early && c->nactive) PetscCall(AIJTCUPreconditionCG(ksp, s, R, Z, BETA, PETSC_FALSE));
-  if (c->nactive) PetscCall(AIJTCUDirectionCG(ksp, s, 0, D, R, Z, P, W, NULL));
+  if (c->nactive) PetscCall(AIJTCUDirectionCG(ksp, s, 0, D, (PetscBool)!whole, R, Z, P, W));
 
   while (c->nactive) {
-    const PetscInt  next  = i % 2 ? BETA : SECOND, before = i ? i + 1 : i;
-    const PetscBool ahead = (PetscBool)(D && alone && i + 1 < ksp->max_it);
-    BlockLengths    lengths;
+    const PetscInt next = i % 2 ? BETA : SECOND, before = i ? i + 1 : i;
+    BlockLengths   lengths;
 
     PetscCall(AIJTCUColumnsActive(s, &active));
     lengths = (BlockLengths){.active = active, .now = AIJTCUScalarsCG(ctx, i, BETA), .before = AIJTCUScalarsCG(ctx, before, BETA), .curvature = AIJTCUScalarsCG(ctx, i, DPI), .curvature_before = AIJTCUScalarsCG(ctx, before, DPI), .kept = AIJTCUBlockScalars(ctx, KEPT), .step = AIJTCUBlockScalars(ctx, STEP)};
-    if (D) PetscCall(AIJTCUBlockCGStepScaled(ctx, &lengths, W, R, D, (PetscBool)!late, PETSC_TRUE, AIJTCUBlockScalars(ctx, next)));
+    if (whole) PetscCall(AIJTCUBlockCGIterate(ctx, &lengths, (PetscBool)!late, AIJTCUScalarsCG(ctx, i, DPI), AIJTCUBlockScalars(ctx, next), AIJTCUBlockScalars(ctx, TURN), W, D, R, P, X));
+    else if (D) PetscCall(AIJTCUBlockCGStepScaled(ctx, &lengths, W, R, D, (PetscBool)!late, PETSC_TRUE, AIJTCUBlockScalars(ctx, next)));
     else PetscCall(AIJTCUBlockCGStep(ctx, &lengths, W, R, late ? AIJTCUBlockScalars(ctx, next + NORM - BETA) : NULL));
     if (!D && early) PetscCall(AIJTCUPreconditionCG(ksp, s, R, Z, next, PETSC_TRUE));
     PetscCall(AIJTCUColumnsFetchBegin(s, BETA, END - BETA));
-    if (ahead) PetscCall(AIJTCUDirectionCG(ksp, s, i + 1, D, R, Z, P, W, X));
-    else PetscCall(AIJTCUBlockMAXPY(ctx, X, 1, 1, lengths.step, &P)); /* x <- x + step p */
+    if (!whole) PetscCall(AIJTCUBlockMAXPY(ctx, X, 1, 1, lengths.step, &P)); /* x <- x + step p */
+    else if (i + 1 < ksp->max_it) PetscCall(AIJTCUBlockMatMult(ksp, s, P, W));
     PetscCall(AIJTCUColumnsFetchEnd(s, BETA, END - BETA, next, nsums, &host));
     if (nsums) PetscCall(AIJTCUBlockSumsToScalars(ctx, nsums, host + (next - BETA) * c->N, AIJTCUBlockScalars(ctx, next)));
     PetscCall(AIJTCUBreakdownsCG(ksp, s, i, host));
@@ -238,9 +241,9 @@ static PetscErrorCode AIJTCUSolveCG(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
     if (!D && !early && c->nactive) PetscCall(AIJTCUPreconditionCG(ksp, s, R, Z, next, PETSC_FALSE));
     PetscCall(AIJTCUColumnsNarrow(ksp, s, AIJTCU_PATIENCE, &X, 3, (PetscInt[]){BLOCK_R, BLOCK_P, D ? BLOCK_W : BLOCK_Z}, &from));
     if (from) PetscCall(AIJTCUBlocksCG(ctx, &R, &Z, &P, &W));
-    if (ahead || !c->nactive) continue;
+    if (whole || !c->nactive) continue;
     PetscCall(AIJTCUColumnsActive(s, &active));
-    PetscCall(AIJTCUDirectionCG(ksp, s, i, D, R, Z, P, W, NULL));
+    PetscCall(AIJTCUDirectionCG(ksp, s, i, D, PETSC_TRUE, R, Z, P, W));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

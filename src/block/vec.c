@@ -76,12 +76,13 @@ struct _n_AIJTCUBlockCall {
   BlockStepKind      step;
   BlockSmooth        smooth; /* its numbers */
   BlockInvert        invert;
+  BlockFactor        factor;
   BlockGram          gram;
   BlockTerm          term[2];
   const PetscScalar *a, *b, *c, *active;
   BlockLengths       lengths;
   const PetscScalar *D; /* a diagonal, or blocks along it; NULL where there are no rows */
-  PetscScalar       *out;
+  PetscScalar       *out, *curvature, *turn;
 };
 
   #if AIJTCU_HAVE_DEVICE
@@ -719,6 +720,32 @@ PetscErrorCode AIJTCUBlockCGDirection(AIJTCUBlockCtx ctx, const PetscScalar *act
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static HrpbError AIJTCURunCGIterate(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
+{
+  const BlockIteration t = {.kind = call->step, .lengths = call->lengths, .curvature = call->curvature, .sums = call->out, .W = ctx->in[0], .D = call->D, .R = AIJTCUBlockOut(ctx, 1), .P = AIJTCUBlockOut(ctx, 2), .X = AIJTCUBlockOut(ctx, 3), .turn = (uint32_t *)call->turn};
+
+  return (*ctx->ops->cg_iterate)(shape, &t);
+}
+
+/*
+   All of an iteration but the product W = A P, on one process: see BlockIteration. curvature is that of the lengths.
+   sums are those of AIJTCUBlockCGStepScaled(). turn is an array of scalars that nothing else changes
+*/
+PetscErrorCode AIJTCUBlockCGIterate(AIJTCUBlockCtx ctx, const BlockLengths *lengths, PetscBool znormal, PetscScalar *curvature, PetscScalar *sums, PetscScalar *turn, Mat W, Vec D, Mat R, Mat P, Mat X)
+{
+  AIJTCUBlockCall call = {.run = AIJTCURunCGIterate, .noperands = 4, .nsums = 2, .flops = 14, .local = PETSC_TRUE, .lengths = *lengths, .step = znormal ? BLOCK_STEP_WITH_Z : BLOCK_STEP_WITH_R, .curvature = curvature, .turn = turn, .out = sums};
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockOperands(ctx, 4));
+  AIJTCUBlockOperandSet(ctx, 0, W, AIJTCU_BLOCK_READ);
+  AIJTCUBlockOperandSet(ctx, 1, R, AIJTCU_BLOCK_UPDATE);
+  AIJTCUBlockOperandSet(ctx, 2, P, AIJTCU_BLOCK_UPDATE);
+  AIJTCUBlockOperandSet(ctx, 3, X, AIJTCU_BLOCK_UPDATE);
+  call.work = (*ctx->ops->work)(ctx->n, ctx->N, 3);
+  PetscCall(AIJTCUBlockRunWithVec(ctx, &call, D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Y, and those blocks that are read: a term that is left out has no operand. They are in this order */
 static HrpbError AIJTCURunSmooth(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
 {
@@ -1002,9 +1029,30 @@ static HrpbError AIJTCURunInvert(const struct _n_AIJTCUBlockCtx *ctx, const Bloc
 }
 
 /* See BlockOps.invert() */
-PetscErrorCode AIJTCUBlockInvert(AIJTCUBlockCtx ctx, PetscInt rank, const PetscScalar *H, const PetscScalar *C, PetscScalar *inverse, PetscScalar *step, PetscScalar *pivots)
+PetscErrorCode AIJTCUBlockInvert(AIJTCUBlockCtx ctx, PetscInt rank, const PetscScalar *H, const PetscScalar *C, const PetscScalar *active, PetscScalar *inverse, PetscScalar *step, PetscScalar *pivots)
 {
-  const AIJTCUBlockCall call = {.run = AIJTCURunInvert, .invert = {.rank = rank, .H = H, .C = C, .inverse = inverse, .step = step, .pivots = pivots}};
+  const AIJTCUBlockCall call = {.run = AIJTCURunInvert, .invert = {.rank = rank, .H = H, .C = C, .active = active, .inverse = inverse, .step = step, .pivots = pivots}};
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockRun(ctx, &call));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether AIJTCUBlockFactor() can be called */
+PetscBool AIJTCUBlockCtxFactors(AIJTCUBlockCtx ctx)
+{
+  return (PetscBool)(AIJTCUBlockCtxCombines(ctx) && ctx->ops->factor);
+}
+
+static HrpbError AIJTCURunFactor(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
+{
+  return (*ctx->ops->factor)(shape, &call->factor);
+}
+
+/* See BlockFactor */
+PetscErrorCode AIJTCUBlockFactor(AIJTCUBlockCtx ctx, const BlockFactor *factor)
+{
+  const AIJTCUBlockCall call = {.run = AIJTCURunFactor, .factor = *factor};
 
   PetscFunctionBegin;
   PetscCall(AIJTCUBlockRun(ctx, &call));

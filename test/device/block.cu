@@ -583,6 +583,52 @@ static void TestCGDirection(const Case &c, bool has_x)
   Report(Same(X.values, X1.values), "cg_direction: X has not the bits of several passes", c.where);
 }
 
+/* Several iterations beside the functions that do it in several passes. Columns end, and some are not finite */
+static void TestCGIterate(const Case &c, BlockStepKind kind)
+{
+  const size_t N = (size_t)c.N;
+  Vectors      R = New(c), P = New(c), X = New(c), W = New(c);
+  Numbers      D = RandomNumbers(c.n), beta = RandomNumbers(c.N), turn(N, (BlockNumber)0), active(N, (BlockNumber)1);
+  Numbers      curvature(N, guard), before(N, guard), kept(2 * N, guard), step(N, guard), sums(2 * N, guard);
+
+  for (int64_t j = 0; j < c.N; j++) {
+    if (j % 5 == 1) active[(size_t)j] = 0;
+    if (j % 5 == 3) Fill(&W, j, nan_value);
+    if (j % 5 == 4) beta[(size_t)j] = (BlockNumber)(HrpbScalar)INFINITY;
+  }
+  for (int k = 0; k < 3; k++) {
+    Vectors R1 = R, P1 = P, X1 = X;
+    Numbers before1 = before, curvature1 = curvature, kept1 = kept, step1 = step, sums1 = sums;
+
+    for (bool whole : {true, false}) {
+      Run(c.device, c.n, c.N, 3, {&W, whole ? &R : &R1, whole ? &P : &P1, whole ? &X : &X1},
+        {&active, &beta, &before, whole ? &curvature : &curvature1, whole ? &kept : &kept1, whole ? &step : &step1, whole ? &sums : &sums1, &D, &turn},
+        [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, BlockNumber **x) {
+          const BlockLengths   lengths   = {x[0], x[1], x[1], x[3], k ? x[2] : x[3], x[4], x[5]};
+          const BlockStep      t         = {kind, lengths, In(b[0]), b[1], x[7]};
+          const BlockDirection direction = {x[0], x[6], x[1], x[5], In(b[1]), x[7], b[2], b[3]};
+          const BlockIn        W         = In(b[0]);
+
+          if (whole) {
+            const BlockIteration i = {kind, lengths, x[3], x[6], W, x[7], b[1], b[2], b[3], (uint32_t *)x[8]};
+
+            return ops->cg_iterate(s, &i);
+          }
+          HrpbError err = ops->dots(s, 1, &W, In(b[2]), x[3]);
+
+          if (!err) err = ops->cg_step(s, &t, x[6]);
+          return err ? err : ops->cg_direction(s, &direction);
+        });
+    }
+    Report(Same(R.values, R1.values) && Same(P.values, P1.values) && Same(X.values, X1.values), "cg_iterate: blocks have not the bits of several passes", c.where);
+    Report(Same(curvature, curvature1) && Same(kept, kept1) && Same(step, step1) && Same(sums, sums1), "cg_iterate: scalars have not the bits of several passes", c.where);
+    before = curvature;
+    beta.assign(sums.begin(), sums.begin() + (ptrdiff_t)N);
+    std::swap(R.values, W.values); /* another W */
+    if (k == 0 && c.N > 5) active[5] = 0;
+  }
+}
+
 static void TestResidual(const Case &c, bool has_sums)
 {
   Vectors Y = New(c), X = New(c), R = New(c);
@@ -742,13 +788,15 @@ static void TestInvert(bool device, int64_t N, int64_t rank, int64_t fault, Bloc
     for (int64_t i = 0; i < N; i++) H[(size_t)(i + k * N)] = H[(size_t)(k + i * N)] = nan_value;
   }
   const Numbers H0 = H, C0 = C;
+  Numbers       active((size_t)N, (BlockNumber)1);
   const auto    call = [&](const BlockOps *ops, const BlockShape *s, BlockOut *, BlockNumber **x) {
-    const BlockInvert t = {rank, x[0], x[1], x[2], x[3], x[4]};
+    const BlockInvert t = {rank, x[0], x[1], x[5], x[2], x[3], x[4]};
 
     return ops->invert(s, &t);
   };
 
-  Run(device, 5, N, 0, {}, {&H, &C, &inverse, &step, &pivots}, call);
+  for (int64_t j = 2; j < N; j += 5) active[(size_t)j] = 0;
+  Run(device, 5, N, 0, {}, {&H, &C, &inverse, &step, &pivots, &active}, call);
   Report(Same(H, H0) && Same(C, C0) && inverse.back() == guard && step.back() == guard && pivots.back() == guard, "invert: wrote elsewhere", where);
   for (int64_t i = 0; i < N; i++) {
     if (fault >= 0 && i == fault) right = right && !(BlockReal(pivots[(size_t)i]) > 0);
@@ -773,7 +821,7 @@ static void TestInvert(bool device, int64_t N, int64_t rank, int64_t fault, Bloc
           one += term;
           size_one += std::abs(term);
         }
-        sum += Widen(at(inverse, i, k)) * Widen(at(C0, k, j));
+        if (active[(size_t)j] != 0) sum += Widen(at(inverse, i, k)) * Widen(at(C0, k, j));
         size_sum += std::abs(Widen(at(inverse, i, k)) * Widen(at(C0, k, j)));
       }
       right = right && Near(at(step, i, j), sum, size_sum, (double)N + 2);
@@ -795,6 +843,86 @@ static void TestInverts(bool device)
     }
   }
 }
+
+#if !defined(HRPB_USE_SINGLE) && !defined(HRPB_USE_COMPLEX)
+/*
+   G = V^T V, of which columns are multiples of others, zero, or very long, and a part that is not symmetric, which is to
+   be left out. bad: no number, or one that is negative, on the diagonal; 0 for none
+*/
+static void TestFactor(int64_t N, int64_t rank, double bad)
+{
+  const size_t      size = (size_t)(N * N), n = (size_t)N;
+  const Numbers     V = RandomNumbers(N * N);
+  Numbers           G(size), C = RandomNumbers(N * N), F(size + 1, guard), zeta(size + 1, guard), dropped(n + 1, guard), found(2, guard), length(n);
+  std::vector<Wide> GF(size);
+  const auto        at    = [N](const Numbers &x, int64_t i, int64_t j) -> Wide { return x[(size_t)(i + j * N)]; };
+  bool              right = true;
+  char              where[128];
+
+  snprintf(where, sizeof(where), "N %ld, rank %ld, bad %g", (long)N, (long)rank, bad);
+  for (int64_t j = 0; j < N; j++) length[(size_t)j] = j % 7 == 3 ? 1e-6 : j % 7 == 5 ? 1e4 : 1;
+  for (int64_t j = 0; j < N; j++) { /* column j of V is column j % rank */
+    for (int64_t i = 0; i < N; i++) {
+      Wide sum = 0;
+
+      for (int64_t k = 0; k < N; k++) sum += at(V, k, i % std::max(rank, (int64_t)1)) * at(V, k, j % std::max(rank, (int64_t)1));
+      G[(size_t)(i + j * N)] = rank ? Narrow(sum * (Wide)length[(size_t)i] * (Wide)length[(size_t)j]) : 0;
+    }
+  }
+  if (bad != 0) G[(size_t)(N / 2 * (N + 1))] = bad;
+  const Numbers symmetric = G, C0 = C;
+
+  for (int64_t j = 0; j < N; j++) {
+    for (int64_t i = 0; i < j; i++) {
+      const double part = 1e-3 * length[(size_t)i] * length[(size_t)j];
+
+      G[(size_t)(i + j * N)] += part;
+      G[(size_t)(j + i * N)] -= part;
+    }
+  }
+  Run(true, 5, N, 0, {}, {&G, &C, &F, &zeta, &dropped, &found}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *, BlockNumber **x) {
+    const BlockFactor t = {x[0], x[1], x[2], x[3], x[4], x[5]};
+
+    return ops->factor(s, &t);
+  });
+  Report(F.back() == guard && zeta.back() == guard && dropped.back() == guard && found.back() == guard, "factor: wrote elsewhere", where);
+  if (bad != 0) {
+    Report(bad < 0 ? found[0] == -1 : std::isnan(found[0]), "factor: took a matrix that is none", where);
+    return;
+  }
+  Report(found[0] == (double)rank, "factor: wrong rank", where);
+  for (int64_t j = 0; j < N; j++) {
+    for (int64_t i = 0; i < N; i++) {
+      Wide of = 0, next = 0;
+
+      for (int64_t k = 0; k < N; k++) of += at(zeta, k, i) * at(zeta, k, j), next += at(zeta, i, k) * at(C0, k, j);
+      right = right && (i < rank || at(zeta, i, j) == 0) && (j < rank || at(F, i, j) == 0);
+      right = right && std::abs(of - at(symmetric, i, j)) <= 1e-9L * std::sqrt(at(symmetric, i, i) * at(symmetric, j, j));
+      right = right && std::abs(next - at(C, i, j)) <= 1e-12L * (1 + std::abs(next)) * 1e4L;
+      for (int64_t k = 0; k < N; k++) GF[(size_t)(i + j * N)] += at(symmetric, i, k) * at(F, k, j);
+    }
+    right = right && dropped[(size_t)j] >= 0 && dropped[(size_t)j] <= 1e-5 * std::sqrt((double)at(symmetric, j, j));
+  }
+  for (int64_t j = 0; j < rank; j++) {
+    for (int64_t i = 0; i < rank; i++) {
+      Wide one = 0;
+
+      for (int64_t k = 0; k < N; k++) one += at(F, k, i) * GF[(size_t)(k + j * N)];
+      right = right && std::abs(one - (i == j ? 1 : 0)) < 1e-7L;
+    }
+  }
+  Report(right, "factor: wrong", where);
+}
+
+static void TestFactors(void)
+{
+  for (int64_t N : {1, 2, 7, 16, 31, 32}) {
+    for (int64_t rank : {N, N / 2, (int64_t)0}) TestFactor(N, rank, 0);
+    TestFactor(N, N, -1);
+    TestFactor(N, N, (double)NAN);
+  }
+}
+#endif
 
 /* X^T Y of two blocks whose columns are combined, entry i, j */
 static Wide Product(Vectors *x, Vectors *y, int64_t i, int64_t j, long double *size)
@@ -1123,6 +1251,7 @@ static void TestShape(bool device, int64_t n, int64_t N, int64_t padding, int64_
       for (BlockStepKind kind : {BLOCK_STEP_PLAIN, BLOCK_STEP_WITH_R, BLOCK_STEP_WITH_Z}) TestCGStep(c, yes, also, kind);
     }
     TestCGDirection(c, yes);
+    TestCGIterate(c, yes ? BLOCK_STEP_WITH_R : BLOCK_STEP_WITH_Z);
     TestResidual(c, yes);
     TestMAXPY(c, 3, yes, yes ? 1 : -1);
     TestScale(c, 1, false, yes);
@@ -1155,6 +1284,8 @@ int main(int argc, char **argv)
       Case c = {device, 140000, 1, 0, 0, "more tiles than a warp has lanes"};
 
       TestDots(c, 1, false);
+      c.n = 530000;
+      TestCGIterate(c, BLOCK_STEP_WITH_R);
     }
     for (int64_t nx : {31, 32, 33, 70}) { /* more blocks than a kernel takes */
       Case c = {device, 70, 2, 1, 0, "many blocks"};
@@ -1164,6 +1295,9 @@ int main(int argc, char **argv)
     }
     for (int64_t N : {1, 25, 3000}) TestScalars(device, N);
     TestInverts(device);
+#if !defined(HRPB_USE_SINGLE) && !defined(HRPB_USE_COMPLEX)
+    if (device) TestFactors();
+#endif
     TestSquares(device);
   }
 #if !defined(HRPB_USE_COMPLEX)

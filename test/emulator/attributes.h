@@ -23,6 +23,8 @@ constexpr int EmulatedAttribute(cudaDeviceAttr attribute, int arch)
     return hopper ? 227 << 10 : 163 << 10;
   case cudaDevAttrReservedSharedMemoryPerBlock:
     return 1 << 10;
+  case cudaDevAttrCooperativeLaunch: /* thread blocks run one after the other */
+    return 0;
   case cudaDevAttrGlobalMemoryBusWidth:
     return 5120;
   default:

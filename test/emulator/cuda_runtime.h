@@ -263,6 +263,12 @@ static inline float __fmaf_rn(float x, float y, float z)
   return std::fma(x, y, z);
 }
 
+static inline double rsqrt(double x)
+{
+  return 1 / sqrt(x);
+}
+static inline void __threadfence(void) { }
+
 /* A fiber gives way only where it waits */
 template <typename T, typename F> static inline T EmulatedUpdate(T *p, F f)
 {
@@ -419,14 +425,16 @@ enum cudaDeviceAttr {
   cudaDevAttrMaxSharedMemoryPerBlockOptin,
   cudaDevAttrReservedSharedMemoryPerBlock,
   cudaDevAttrMemoryClockRate,
-  cudaDevAttrGlobalMemoryBusWidth
+  cudaDevAttrGlobalMemoryBusWidth,
+  cudaDevAttrCooperativeLaunch
 };
 enum cudaFuncAttribute {
   cudaFuncAttributeMaxDynamicSharedMemorySize,
   cudaFuncAttributePreferredSharedMemoryCarveout
 };
 enum cudaLaunchAttributeID {
-  cudaLaunchAttributeProgrammaticStreamSerialization
+  cudaLaunchAttributeProgrammaticStreamSerialization,
+  cudaLaunchAttributeCooperative
 };
 enum cudaStreamCaptureMode {
   cudaStreamCaptureModeRelaxed
@@ -452,7 +460,7 @@ struct cudaFuncAttributes {
 struct cudaLaunchAttribute {
   cudaLaunchAttributeID id;
   struct {
-    int programmaticStreamSerializationAllowed;
+    int programmaticStreamSerializationAllowed, cooperative;
   } val;
 };
 struct cudaLaunchConfig_t {
