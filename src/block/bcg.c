@@ -58,7 +58,8 @@ enum {
 
 /* Small matrices where the blocks are */
 enum {
-  SQUARE_H,
+  SQUARE_H, /* those of two iterations take turns: the next may be made while the host gets one */
+  SQUARE_H_NEXT,
   SQUARE_GRAM,  /* Qn^T M Qn */
   SQUARE_NORMS, /* the products that norms are computed from */
   SQUARE_C,     /* the last that the host gets */
@@ -118,6 +119,12 @@ static PetscErrorCode AIJTCUSetUpBCG(AIJTCUBlockKSP *s)
 static PetscScalar *AIJTCUSquare(AIJTCUBlockKSP *s, PetscInt k)
 {
   return AIJTCUBlockScalars(s->ctx, SQUARES + k * s->columns.N);
+}
+
+/* H of iteration its */
+static PetscInt AIJTCUWhichH(PetscInt its)
+{
+  return its % 2 ? SQUARE_H_NEXT : SQUARE_H;
 }
 
 /* Z = X Y for small matrices */
@@ -317,7 +324,7 @@ static PetscErrorCode AIJTCUFetchEndBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt its
   PetscCall(AIJTCUColumnsFetchEnd(s, PIVOTS, count, SQUARES + SQUARE_GRAM * N, nsums, host));
   squares = *host + (SQUARES - PIVOTS) * N;
   for (PetscInt k = 0; k < N && !first; k++) good = (PetscBool)(good && PetscRealPart((*host)[k]) > 0);
-  if (!good) PetscCall(AIJTCUBreakDown(ksp, s, its, squares + SQUARE_H * N * N, ksp->converged_neg_curve ? KSP_CONVERGED_NEG_CURVE : KSP_DIVERGED_INDEFINITE_MAT));
+  if (!good) PetscCall(AIJTCUBreakDown(ksp, s, its, squares + AIJTCUWhichH(its - 1) * N * N, ksp->converged_neg_curve ? KSP_CONVERGED_NEG_CURVE : KSP_DIVERGED_INDEFINITE_MAT));
   if (first || !b->factors) AIJTCUSymmetric(N, squares + SQUARE_GRAM * N * N, b->G);
   if (kind != BLOCK_GRAM_PLAIN) AIJTCUSymmetric(N, squares + SQUARE_NORMS * N * N, b->norms);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -483,7 +490,7 @@ static PetscErrorCode AIJTCUTestBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt its, co
    The first part of an iteration, of Zeta and F alone: the direction from Z = M Qn and the last one, its product T, and
    H. A device does it while the host finds C and tests. If that ends the iteration it is in vain
 */
-static PetscErrorCode AIJTCUDirectionBCG(KSP ksp, AIJTCUBlockKSP *s, PetscBool first, Mat Z, Mat Qn, Mat S[2], Mat T)
+static PetscErrorCode AIJTCUDirectionBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt its, PetscBool first, Mat Z, Mat Qn, Mat S[2], Mat T)
 {
   const AIJTCUBlockCtx ctx = s->ctx;
   AIJTCUBCG           *b   = (AIJTCUBCG *)s->data;
@@ -502,7 +509,7 @@ static PetscErrorCode AIJTCUDirectionBCG(KSP ksp, AIJTCUBlockKSP *s, PetscBool f
   S[0] = S[1];
   S[1] = last;
   PetscCall(AIJTCUBlockMatMult(ksp, s, S[0], T));
-  PetscCall(AIJTCUBlockGram(ctx, BLOCK_GRAM_PLAIN, S[0], T, NULL, PETSC_FALSE, AIJTCUSquare(s, SQUARE_H)));
+  PetscCall(AIJTCUBlockGram(ctx, BLOCK_GRAM_PLAIN, S[0], T, NULL, PETSC_FALSE, AIJTCUSquare(s, AIJTCUWhichH(its))));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -510,7 +517,7 @@ static PetscErrorCode AIJTCUDirectionBCG(KSP ksp, AIJTCUBlockKSP *s, PetscBool f
    The second part, but for the step of X: the length of the step, and the next Qn. With a diagonal M also the products
    of the next Qn, in the pass that makes it
 */
-static PetscErrorCode AIJTCUIterateBCG(KSP ksp, AIJTCUBlockKSP *s, PetscBool first, Mat Qn[2], Mat T)
+static PetscErrorCode AIJTCUIterateBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt its, PetscBool first, Mat Qn[2], Mat T)
 {
   const AIJTCUBlockCtx ctx = s->ctx;
   AIJTCUBCG           *b   = (AIJTCUBCG *)s->data;
@@ -523,7 +530,7 @@ static PetscErrorCode AIJTCUIterateBCG(KSP ksp, AIJTCUBlockKSP *s, PetscBool fir
   PetscCall(PetscArraycpy(b->C, b->next, N * N));
   if (first || !b->factors) PetscCall(AIJTCUBlockToScalars(ctx, N, b->C, C));
   PetscCall(AIJTCUColumnsActive(s, &active));
-  PetscCall(AIJTCUBlockInvert(ctx, b->rank, AIJTCUSquare(s, SQUARE_H), C, active, inverse, AIJTCUSquare(s, SQUARE_STEP), AIJTCUBlockScalars(ctx, PIVOTS)));
+  PetscCall(AIJTCUBlockInvert(ctx, b->rank, AIJTCUSquare(s, AIJTCUWhichH(its)), C, active, inverse, AIJTCUSquare(s, SQUARE_STEP), AIJTCUBlockScalars(ctx, PIVOTS)));
   { /* qn <- qn f - t h^-1 */
     const AIJTCUBlockTerm terms[2] = {
       {.sign = 1, .X = Qn[0], .K = AIJTCUSquare(s, SQUARE_F)},
@@ -573,14 +580,14 @@ static PetscErrorCode AIJTCUCycleBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt *its, 
     if (Z) PetscCall(AIJTCUBlockPCApply(ksp, Qn[0], Z));
     PetscCall(AIJTCUFetchBeginBCG(ksp, s, first, Qn[0], Z, &count));
     if (!first) PetscCall(AIJTCUStepBCG(s, S[0], X));
-    if (found && ahead) PetscCall(AIJTCUDirectionBCG(ksp, s, first, Z, Qn[0], S, R));
+    if (found && ahead) PetscCall(AIJTCUDirectionBCG(ksp, s, *its, first, Z, Qn[0], S, R));
     PetscCall(AIJTCUFetchEndBCG(ksp, s, *its, first, count, &host));
     if (first) PetscCall(AIJTCUStopNaNs(ksp, s, *its, &again));
     if (again) break;
     if (found && c->nactive) PetscCall(AIJTCUNormalized(ksp, s, *its, host));
     else if (!first && c->nactive) PetscCall(AIJTCUNormalize(ksp, s, *its));
     if (!c->nactive) break;
-    if (!found && ahead && b->rank) PetscCall(AIJTCUDirectionBCG(ksp, s, first, Z, Qn[0], S, R));
+    if (!found && ahead && b->rank) PetscCall(AIJTCUDirectionBCG(ksp, s, *its, first, Z, Qn[0], S, R));
     if (!first) PetscCall(AIJTCUNextC(b, found ? host + (SQUARES - PIVOTS + SQUARE_C * N) * N : NULL));
     if (first) PetscCall(AIJTCUFirstNormsBCG(ksp, s));
     else PetscCall(AIJTCUNormsBCG(ksp, s));
@@ -594,8 +601,8 @@ static PetscErrorCode AIJTCUCycleBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt *its, 
     if (*its >= ksp->max_it) PetscCall(AIJTCUColumnsStop(ksp, s, *its, KSP_DIVERGED_ITS));
     if (!b->rank) PetscCall(AIJTCUColumnsStop(ksp, s, *its, KSP_CONVERGED_ATOL));
     if (!c->nactive) break;
-    if (!ahead) PetscCall(AIJTCUDirectionBCG(ksp, s, first, Z, Qn[0], S, R));
-    PetscCall(AIJTCUIterateBCG(ksp, s, first, Qn, R));
+    if (!ahead) PetscCall(AIJTCUDirectionBCG(ksp, s, *its, first, Z, Qn[0], S, R));
+    PetscCall(AIJTCUIterateBCG(ksp, s, *its, first, Qn, R));
     ++*its;
   }
   PetscFunctionReturn(PETSC_SUCCESS);

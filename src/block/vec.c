@@ -51,6 +51,7 @@ struct _n_AIJTCUBlockCtx {
 
   #if AIJTCU_HAVE_DEVICE
   PetscScalar *host;   /* page-locked, as long as the scalars */
+  cudaEvent_t  made;   /* what is copied to it */
   cudaEvent_t  copied; /* the last copy from it to the device, or to it */
   #endif
 };
@@ -93,9 +94,11 @@ static void AIJTCUBlockLeaveDevice(AIJTCUBlockCtx ctx)
     (void)AIJTCUForgetError(cudaEventSynchronize(ctx->copied));
     (void)AIJTCUForgetError(cudaEventDestroy(ctx->copied));
   }
+  if (ctx->made) (void)AIJTCUForgetError(cudaEventDestroy(ctx->made));
   if (ctx->host) (void)AIJTCUForgetError(cudaFreeHost(ctx->host));
   if (ctx->scalars) (void)AIJTCUForgetError(cudaFreeAsync(ctx->scalars, AIJTCUDeviceStreamBehind()));
   ctx->copied  = NULL;
+  ctx->made    = NULL;
   ctx->host    = NULL;
   ctx->scalars = NULL;
 }
@@ -112,6 +115,7 @@ static PetscErrorCode AIJTCUBlockMallocOnStream(AIJTCUBlockCtx ctx, size_t bytes
   PetscFunctionBegin;
   if (!ctx->scalars) {
     PetscCallCUDA(cudaEventCreateWithFlags(&ctx->copied, cudaEventDisableTiming));
+    PetscCallCUDA(cudaEventCreateWithFlags(&ctx->made, cudaEventDisableTiming));
     PetscCall(AIJTCUAllocated(cudaMallocHost((void **)&ctx->host, bytes), (void **)&ctx->host));
     if (ctx->host) PetscCall(AIJTCUDeviceMalloc(bytes, stream, (void **)&ctx->scalars));
   }
@@ -422,15 +426,22 @@ static PetscErrorCode AIJTCUBlockScalarBytes(AIJTCUBlockCtx ctx, PetscInt narray
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bring scalars to the buffer on the host. They are there after AIJTCUBlockAwait() */
+/*
+   Bring scalars to the buffer on the host. They are there after AIJTCUBlockAwait(). A stream of its own makes the copy, so
+   that no kernel waits for it
+*/
 static PetscErrorCode AIJTCUBlockDown(AIJTCUBlockCtx ctx, PetscInt narrays, const PetscScalar *scalars, cudaStream_t stream)
 {
-  size_t bytes = 0;
+  AIJTCUTransfers *t     = NULL;
+  size_t           bytes = 0;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUBlockScalarBytes(ctx, narrays, &bytes));
-  PetscCallCUDA(cudaMemcpyAsync(ctx->host, scalars, bytes, cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDA(cudaEventRecord(ctx->copied, stream));
+  PetscCall(AIJTCUGetTransfers(&t));
+  PetscCallCUDA(cudaEventRecord(ctx->made, stream));
+  PetscCallCUDA(cudaStreamWaitEvent(t->out, ctx->made, 0));
+  PetscCallCUDA(cudaMemcpyAsync(ctx->host, scalars, bytes, cudaMemcpyDeviceToHost, t->out));
+  PetscCallCUDA(cudaEventRecord(ctx->copied, t->out));
   PetscCall(PetscLogGpuToCpuScalar((PetscLogDouble)bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -1134,7 +1145,7 @@ PetscErrorCode AIJTCUBlockScale(Vec D, PetscInt dblock, PetscBool transpose, Mat
 
 /*
    Bring arrays of scalars that lie one after the other to the host. Until AIJTCUBlockToHostEnd() with the same, scalars
-   must not go there or back, and there must be no sums over processes
+   must not go there or back, there must be no sums over processes, and nothing may change these scalars
 */
 PetscErrorCode AIJTCUBlockToHostBegin(AIJTCUBlockCtx ctx, PetscInt narrays, const PetscScalar *scalars)
 {
