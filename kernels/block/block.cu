@@ -291,6 +291,7 @@ static __global__ void __launch_bounds__(THREADS) InvertFewKernel(const __grid_c
   BlockNumber            x[COUNT];
   bool                   good = true;
 
+  HrpbWaitForKernelBefore();
   if (warp == 0 && i < N) t.pivots[i] = 1;
 #pragma unroll
   for (int q = 0; q < COUNT; q++) {
@@ -649,7 +650,7 @@ static HrpbError Invert(const BlockShape *s, const BlockInvert *t)
 
   if (s->N == 0) return HRPB_SUCCESS;
   if (s->N > MOST) return HRPB_ERR_UNSUPPORTED;
-  if (s->N <= HRPB_LANES) HrpbCall(HrpbLaunch(InvertFewKernel, 1, THREADS, 0, s->stream, a));
+  if (s->N <= HRPB_LANES) HrpbCall(LaunchAfter(InvertFewKernel, dim3(1), THREADS, 0, s->stream, a));
   else HrpbCall(HrpbLaunch(InvertKernel, 1, THREADS, a.shared ? bytes : 0, s->stream, a));
   return HRPB_SUCCESS;
 }

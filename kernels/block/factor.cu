@@ -34,6 +34,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) FactorKernel(const __grid
   const BlockFactor &t = a.t;
   const int          N = a.N, i = threadIdx.x % HRPB_LANES, warp = threadIdx.x / HRPB_LANES;
   const double       least = 16 * N * 2.220446049250313e-16;
+  HrpbWaitForKernelBefore();
   const double       own = i < N ? t.G[i * N + i] : 0, first = own > 0 ? own : 0, root = sqrt(first), scale = first > 0 ? 1 / root : 0;
   double             g[COUNT], e[COUNT], by[COUNT], left = first > 0 ? own * scale * scale : 0;
   bool               nan = false;
@@ -101,6 +102,6 @@ HrpbError BlockFactorize(const BlockShape *s, const BlockFactor *t)
 
   if (s->N > BLOCK_SQUARE) return HRPB_ERR_UNSUPPORTED;
   if (s->N == 0) return HRPB_SUCCESS;
-  return HrpbLaunch(FactorKernel, 1, HRPB_THREADS, 0, s->stream, a);
+  return LaunchAfter(FactorKernel, dim3(1), HRPB_THREADS, 0, s->stream, a);
 }
 #endif

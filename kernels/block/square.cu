@@ -179,6 +179,7 @@ template <int M, int TERMS, bool ADD> static __global__ void __launch_bounds__(H
   int64_t       i      = (int64_t)blockIdx.x * PART + threadIdx.x / HRPB_LANES * ROWS;
   TermRows<M>   r, next;
 
+  HrpbWaitForKernelBefore();
   LoadTerms<M, TERMS, ADD>(a, i, g, k, &r);
   for (int t = 0; t < TERMS; t++) LoadSquare<M>(a.term[t], a.N, squares[t]);
   __syncthreads();
@@ -292,6 +293,7 @@ template <int M, BlockGramKind KIND, bool SCALED> static __global__ void __launc
   double              sum[TWO * P][4] = {};
   GramRows<M, SCALED> r, next;
 
+  HrpbWaitForKernelBefore();
   if (AHEAD) LoadBoth<M, SCALED>(a, blockIdx.x * a.rows + warp * ROWS, end, g, k, &next);
   for (int64_t i = blockIdx.x * a.rows + warp * ROWS; i < end; i += PART) {
     if (AHEAD) r = next;
@@ -318,6 +320,7 @@ template <int M, BlockGramKind KIND> static __global__ void __launch_bounds__(HR
   double             sum[TWO * P][4] = {};
   TermRows<M>        r;
 
+  HrpbWaitForKernelBefore();
   LoadTerms<M, 2, false>(c, i, g, k, &r);
   for (int t = 0; t < 2; t++) LoadSquare<M>(c.term[t], c.N, squares[t]);
   __syncthreads();
@@ -352,9 +355,9 @@ template <int M, bool SCALED> static HrpbError RunGram(const BlockShape *s, cons
 {
   const unsigned int parts = (unsigned int)Parts(s->n);
 
-  if (a.g.kind == BLOCK_GRAM_PLAIN) HrpbCall(HrpbLaunch(GramKernel<M, BLOCK_GRAM_PLAIN, SCALED>, parts, HRPB_THREADS, 0, s->stream, a));
-  else if (a.g.kind == BLOCK_GRAM_WITH_X) HrpbCall(HrpbLaunch(GramKernel<M, BLOCK_GRAM_WITH_X, SCALED>, parts, HRPB_THREADS, 0, s->stream, a));
-  else HrpbCall(HrpbLaunch(GramKernel<M, BLOCK_GRAM_WITH_Y, SCALED>, parts, HRPB_THREADS, 0, s->stream, a));
+  if (a.g.kind == BLOCK_GRAM_PLAIN) HrpbCall(LaunchAfter(GramKernel<M, BLOCK_GRAM_PLAIN, SCALED>, parts, HRPB_THREADS, 0, s->stream, a));
+  else if (a.g.kind == BLOCK_GRAM_WITH_X) HrpbCall(LaunchAfter(GramKernel<M, BLOCK_GRAM_WITH_X, SCALED>, parts, HRPB_THREADS, 0, s->stream, a));
+  else HrpbCall(LaunchAfter(GramKernel<M, BLOCK_GRAM_WITH_Y, SCALED>, parts, HRPB_THREADS, 0, s->stream, a));
   return HRPB_SUCCESS;
 }
 
@@ -380,9 +383,9 @@ template <int M> static HrpbError RunCombine(const BlockShape *s, bool add, int3
 {
   const unsigned int grid = HrpbGrid(s->n, PART, MOST_COMBINE);
 
-  if (add) HrpbCall(HrpbLaunch(CombineKernel<M, 1, true>, grid, HRPB_THREADS, 0, s->stream, a));
-  else if (nterms == 1) HrpbCall(HrpbLaunch(CombineKernel<M, 1, false>, grid, HRPB_THREADS, 0, s->stream, a));
-  else HrpbCall(HrpbLaunch(CombineKernel<M, 2, false>, grid, HRPB_THREADS, 0, s->stream, a));
+  if (add) HrpbCall(LaunchAfter(CombineKernel<M, 1, true>, grid, HRPB_THREADS, 0, s->stream, a));
+  else if (nterms == 1) HrpbCall(LaunchAfter(CombineKernel<M, 1, false>, grid, HRPB_THREADS, 0, s->stream, a));
+  else HrpbCall(LaunchAfter(CombineKernel<M, 2, false>, grid, HRPB_THREADS, 0, s->stream, a));
   return HRPB_SUCCESS;
 }
 
@@ -399,9 +402,9 @@ template <int M> static HrpbError RunCombineGram(const BlockShape *s, BlockGramK
 {
   const unsigned int parts = (unsigned int)Parts(s->n);
 
-  if (kind == BLOCK_GRAM_PLAIN) HrpbCall(HrpbLaunch(CombineGramKernel<M, BLOCK_GRAM_PLAIN>, parts, HRPB_THREADS, 0, s->stream, a));
-  else if (kind == BLOCK_GRAM_WITH_X) HrpbCall(HrpbLaunch(CombineGramKernel<M, BLOCK_GRAM_WITH_X>, parts, HRPB_THREADS, 0, s->stream, a));
-  else HrpbCall(HrpbLaunch(CombineGramKernel<M, BLOCK_GRAM_WITH_Y>, parts, HRPB_THREADS, 0, s->stream, a));
+  if (kind == BLOCK_GRAM_PLAIN) HrpbCall(LaunchAfter(CombineGramKernel<M, BLOCK_GRAM_PLAIN>, parts, HRPB_THREADS, 0, s->stream, a));
+  else if (kind == BLOCK_GRAM_WITH_X) HrpbCall(LaunchAfter(CombineGramKernel<M, BLOCK_GRAM_WITH_X>, parts, HRPB_THREADS, 0, s->stream, a));
+  else HrpbCall(LaunchAfter(CombineGramKernel<M, BLOCK_GRAM_WITH_Y>, parts, HRPB_THREADS, 0, s->stream, a));
   return HRPB_SUCCESS;
 }
 
