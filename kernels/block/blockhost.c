@@ -292,18 +292,18 @@ static HrpbError Scale(const BlockShape *s, const BlockNumber *D, int32_t dblock
 }
 
 const BlockOps BlockOpsHost = {
-  .work     = Work,
-  .dots     = Dots,
-  .axpby    = BlockAXPBY,
-  .maxpy    = MAXPY,
-  .cg_step  = CGStep,
+  .work         = Work,
+  .dots         = Dots,
+  .axpby        = BlockAXPBY,
+  .maxpy        = MAXPY,
+  .cg_step      = CGStep,
   .cg_direction = CGDirection,
   .cg_iterate   = CGIterate,
-  .residual = Residual,
-  .smooth   = Smooth,
-  .copy     = Copy,
-  .zero     = Zero,
-  .move     = Move,
-  .scalars  = Scalars,
-  .invert   = Invert,
-  .scale    = Scale};
+  .residual     = Residual,
+  .smooth       = Smooth,
+  .copy         = Copy,
+  .zero         = Zero,
+  .move         = Move,
+  .scalars      = Scalars,
+  .invert       = Invert,
+  .scale        = Scale};

@@ -228,7 +228,9 @@ HrpbError BlockCGIterate(const BlockShape *s, const BlockIteration *t)
   a.nkept = std::max(bytes, 0) / KEPT_BYTES;
   bytes   = a.nkept * KEPT_BYTES;
   HrpbCallCuda(cudaFuncGetAttributes(&now, IterateKernel));
-  if (now.maxDynamicSharedSizeBytes < bytes) HrpbCallCuda(cudaFuncSetAttribute(IterateKernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  if (now.maxDynamicSharedSizeBytes < bytes) {
+    HrpbCallCuda(cudaFuncSetAttribute(IterateKernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  }
   together.id              = cudaLaunchAttributeCooperative;
   together.val.cooperative = 1;
   config.gridDim           = dim3(HrpbGrid(s->N * a.ntiles, 1, all ? (int64_t)device->nsm * CTAS : 1));

@@ -24,6 +24,9 @@
    the next direction and its product while the host computes C and tests. On more than one process a sum over them is a
    wait, too.
 
+   On one process a device with a diagonal M finds C, Zeta and F itself. The host is sent C, and what it tests, while the
+   device makes the step of X, the next direction, its product and H. It ends columns before the device inverts H.
+
    Passes over a block on a device, with M a diagonal: 3 for S, 2 for H, 3 for Qn and its products, 3 for X, and 2 of
    the product with A. cg has one less.
 

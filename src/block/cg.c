@@ -24,7 +24,7 @@ enum {
   SECOND,
   STEP = BETA + 2 * (SECOND - BETA), /* what a direction is multiplied by */
   KEPT,                              /* r^T M r, p^T A p where they have the sign of before */
-  END = KEPT + 2,
+  END  = KEPT + 2,
   TURN = END /* of AIJTCUBlockCGIterate(): one number */
 };
 
@@ -200,7 +200,7 @@ static PetscErrorCode AIJTCUSolveCG(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
   const PetscScalar *host  = NULL, *active;
   const PetscInt    *from;
   PetscInt           i = 0, nsums; /* arrays of sums of all processes that wait until the scalars are fetched */
-  PetscBool          whole; /* an iteration is one kernel, and the product with A */
+  PetscBool          whole;        /* an iteration is one kernel, and the product with A */
   Mat                R, Z, P, W, r;
   Vec                D; /* where M is a diagonal: a step does it, too */
 
