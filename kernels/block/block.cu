@@ -284,7 +284,7 @@ static __global__ void __launch_bounds__(THREADS)
 */
 static __global__ void __launch_bounds__(THREADS) InvertFewKernel(const __grid_constant__ InvertArgs a)
 {
-  __shared__ BlockNumber column[2][HRPB_LANES], inverse[HRPB_LANES][HRPB_LANES];
+  __shared__ BlockNumber column[2][HRPB_LANES], inverse[HRPB_LANES][HRPB_LANES], C[HRPB_LANES][HRPB_LANES];
   constexpr int          COUNT = HRPB_LANES / HRPB_WARPS;
   const BlockInvert     &t     = a.t;
   const int              N = (int)a.N, n = (int)t.rank, i = threadIdx.x % HRPB_LANES, warp = threadIdx.x / HRPB_LANES;
@@ -297,7 +297,8 @@ static __global__ void __launch_bounds__(THREADS) InvertFewKernel(const __grid_c
   for (int q = 0; q < COUNT; q++) {
     const int j = q * HRPB_WARPS + warp;
 
-    x[q] = i < N && j < N ? (t.H[j * N + i] + BlockConj(t.H[i * N + j])) / 2 : (BlockNumber)0;
+    x[q]    = i < N && j < N ? (t.H[j * N + i] + BlockConj(t.H[i * N + j])) / 2 : (BlockNumber)0;
+    C[j][i] = i < n && j < N && t.active[j] != 0 ? t.C[j * N + i] : (BlockNumber)0;
   }
   __syncthreads(); /* the pivots are ones */
 #pragma unroll
@@ -330,7 +331,7 @@ static __global__ void __launch_bounds__(THREADS) InvertFewKernel(const __grid_c
   for (int j = warp; j < N && i < N; j += HRPB_WARPS) {
     BlockNumber sum = 0;
 
-    for (int k = 0; k < n && good && t.active[j] != 0; k++) sum += inverse[k][i] * t.C[j * N + k];
+    for (int k = 0; k < n; k++) sum += inverse[k][i] * C[j][k];
     t.step[j * N + i] = sum;
   }
 }

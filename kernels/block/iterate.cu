@@ -2,11 +2,13 @@
    All of an iteration of conjugate gradients but the product with A, in one kernel: see BlockIteration.
 
    Three passes over the blocks, each of which needs the sums of the one before. All thread blocks are on the device at
-   once, and wait for each other between the passes. Each has the same tiles in all of them. As many of these as there
-   is room for stay in shared memory: P, and W or R. Passes go through the tiles in turn from the last to the first and
-   back, beginning with the last, where a product ends. So a pass begins with what is in L2.
+   once, and wait for each other between the passes. Each has the same tiles in all of them, of one column where there
+   are fewer columns than thread blocks. So it needs the scalars of a column once in a pass. Passes go through the tiles
+   in turn from the last to the first and back, beginning with the last, where a product ends. So a pass begins with what
+   is in L2.
 
-   With s bytes in a block that is 10 s through memory, 7 s where all tiles stay. The product with A adds 2 s.
+   With s bytes in a block that is 10 s, where several kernels have as much. The product with A adds 2 s. Tiles that stay
+   in shared memory, where there is room for a third of them or all, save 0 to 4 % of an iteration.
 
    A tile is of one column, see tile.cuh. Bits are those of several kernels.
 */
@@ -14,12 +16,10 @@
 
 #include "tile.cuh"
 
-static const int KEPT_BYTES = 2 * (int)TILE * (int)sizeof(BlockNumber); /* of an item: two tiles */
-
 enum {
-  CTAS   = 3,   /* thread blocks of a multiprocessor */
-  FEW    = 256, /* parts that each warp adds by itself. More are added once, and waited for */
-  STATIC = 4 << 10 /* bytes of shared memory that are not for tiles, at most */
+  CTAS  = 4,         /* thread blocks of a multiprocessor */
+  FEW   = 256,       /* parts that each warp adds by itself. More are added once, and waited for */
+  BATCH = MOST_X / 2 /* tiles whose sums are made at once */
 };
 
 namespace {
@@ -28,15 +28,15 @@ struct IterateArgs {
   BlockNumber   *parts; /* of the curvatures, then of the sums */
   int64_t        n;
   int32_t        N, ntiles;
-  int32_t        nkept; /* items of a thread block that stay in shared memory */
+  int32_t        together; /* columns that are worked on at once: so many thread blocks for a tile of each */
 };
 
-/* A tile of a column: a thread block's item number q */
-struct Item {
-  int32_t      j, tile;
-  int64_t      i0, rows;
-  BlockNumber *kept; /* where its tiles stay, or NULL */
+/* The tiles of a thread block in a column: from first, in steps */
+struct Share {
+  int32_t first, step, count;
 };
+
+typedef BlockNumber Sums[HRPB_WARPS][MOST_X];
 } // namespace
 
 /*
@@ -58,145 +58,149 @@ static __device__ __forceinline__ void WaitForAll(uint32_t *turn)
   __syncthreads();
 }
 
-static __device__ __forceinline__ int32_t Items(const IterateArgs &a)
+static __device__ __forceinline__ Share ShareOf(const IterateArgs &a)
 {
-  return (int32_t)(((uint32_t)(a.N * a.ntiles) - 1 - blockIdx.x) / gridDim.x + 1);
+  Share s = {(int32_t)(blockIdx.x / (uint32_t)a.together), (int32_t)(gridDim.x / (uint32_t)a.together), 0};
+
+  s.count = (a.ntiles - 1 - s.first) / s.step + 1;
+  return s;
 }
 
-/* The last ones stay */
-static __device__ __forceinline__ Item ItemOf(const IterateArgs &a, int32_t q, int32_t nitems, BlockNumber *memory)
+/* Sums of the warps for the tiles from number first on, of the k-th of two sums, become parts of column j */
+static __device__ __forceinline__ void LeaveParts(const IterateArgs &a, const Share &s, int32_t j, int32_t first, int32_t last, bool down, int32_t nsums, const Sums &sums, BlockNumber *parts)
 {
-  const uint32_t k = blockIdx.x + (uint32_t)q * gridDim.x;
-  const int32_t  from_last = nitems - 1 - q;
-  Item           item;
+  __syncthreads();
+  if ((int32_t)threadIdx.x < nsums * (last - first)) {
+    const int32_t i = first + (int32_t)threadIdx.x / nsums, k = (int32_t)threadIdx.x % nsums;
+    BlockNumber   sum = 0;
 
-  item.tile = (int32_t)(k / (uint32_t)a.N);
-  item.j    = (int32_t)(k % (uint32_t)a.N);
-  item.i0   = (int64_t)item.tile * TILE;
-  item.rows = a.n - item.i0;
-  item.kept = from_last < a.nkept ? memory + from_last * 2 * TILE : NULL;
-  return item;
+    for (int w = 0; w < HRPB_WARPS; w++) sum += sums[w][threadIdx.x];
+    parts[((int64_t)k * a.N + j) * a.ntiles + s.first + (int64_t)(down ? s.count - 1 - i : i) * s.step] = sum;
+  }
+  __syncthreads();
 }
 
-static __device__ __forceinline__ void Keep(BlockNumber *kept, const BlockNumber x[ENTRIES])
+static __device__ __forceinline__ void Curvatures(const IterateArgs &a, const Share &s, int32_t j, Sums &sums)
 {
-#pragma unroll
-  for (int e = 0; e < ENTRIES; e++) kept[e * THREADS + threadIdx.x] = x[e];
-}
+  const BlockNumber *const P = a.t.P.array + j * a.t.P.ld, *const W = a.t.W.array + j * a.t.W.ld;
 
-/* What a thread has kept, or its entries of a column */
-static __device__ __forceinline__ void Again(const BlockNumber *kept, const BlockNumber *column, const Item &item, BlockNumber x[ENTRIES])
-{
-  if (kept) {
-#pragma unroll
-    for (int e = 0; e < ENTRIES; e++) x[e] = kept[e * THREADS + threadIdx.x];
-  } else Load(column + item.i0, item.rows, x);
-}
+  for (int32_t first = 0; first < s.count; first += BATCH) {
+    const int32_t last = min(first + BATCH, s.count);
 
-static __device__ __forceinline__ void Curvature(const IterateArgs &a, const Item &item, BlockNumber (*sums)[MOST_X])
-{
-  const BlockIteration &t = a.t;
-  BlockNumber           p[ENTRIES], w[ENTRIES];
+    for (int32_t i = first; i < last; i++) {
+      const int64_t i0 = ((int64_t)s.first + (int64_t)(s.count - 1 - i) * s.step) * TILE;
+      BlockNumber   p[ENTRIES], w[ENTRIES];
 
-  Load(t.P.array + item.j * t.P.ld + item.i0, item.rows, p);
-  Load(t.W.array + item.j * t.W.ld + item.i0, item.rows, w);
-  if (item.kept) Keep(item.kept, p), Keep(item.kept + TILE, w);
-  LeaveWarpSum(sums, 0, WarpDot(w, p));
-  SumWarps(sums, 1, a.parts + (int64_t)item.j * a.ntiles + item.tile, 0);
+      Load(P + i0, a.n - i0, p);
+      Load(W + i0, a.n - i0, w);
+      LeaveWarpSum(sums, i - first, WarpDot(w, p));
+    }
+    LeaveParts(a, s, j, first, last, true, 1, sums, a.parts);
+  }
 }
 
 /* parts are those of the sums */
-static __device__ __forceinline__ void Step(const IterateArgs &a, const Item &item, BlockNumber (*sums)[MOST_X], BlockNumber *parts)
+static __device__ __forceinline__ void Steps(const IterateArgs &a, const Share &s, int32_t j, Sums &sums, BlockNumber *parts)
 {
-  const BlockIteration &t    = a.t;
-  const BlockLengths   &l    = t.lengths;
-  BlockNumber *const    R    = t.R.array + item.j * t.R.ld + item.i0, *const kept = item.kept ? item.kept + TILE : NULL;
-  BlockNumber           r[ENTRIES], w[ENTRIES], both[2];
+  const BlockLengths      &l = a.t.lengths;
+  const BlockNumber *const W = a.t.W.array + j * a.t.W.ld;
+  BlockNumber *const       R = a.t.R.array + j * a.t.R.ld;
+  const BlockNumber        curvature = a.ntiles > FEW ? a.t.curvature[j] : SumOfParts(a.parts + (int64_t)j * a.ntiles, a.ntiles);
+  BlockNumber              kept[2];
+  const BlockNumber        length = BlockStepLengthWith(&l, j, curvature, kept);
 
-  Load(R, item.rows, r);
-  Again(kept, t.W.array + item.j * t.W.ld, item, w);
-
-  const BlockNumber curvature = a.ntiles > FEW ? t.curvature[item.j] : SumOfParts(a.parts + (int64_t)item.j * a.ntiles, a.ntiles);
-  const BlockNumber length    = BlockStepLengthWith(&l, item.j, curvature, both);
-
-  if (item.tile == 0 && threadIdx.x == 0) {
-    t.curvature[item.j]  = curvature;
-    l.kept[item.j]       = both[0];
-    l.kept[a.N + item.j] = both[1];
-    l.step[item.j]       = length;
+  if (s.first == 0 && threadIdx.x == 0) {
+    a.t.curvature[j] = curvature;
+    l.kept[j]        = kept[0];
+    l.kept[a.N + j]  = kept[1];
+    l.step[j]        = length;
   }
-  if (length != 0) {
+  for (int32_t first = 0; first < s.count; first += BATCH) {
+    const int32_t last = min(first + BATCH, s.count);
+
+    for (int32_t i = first; i < last; i++) {
+      const int64_t i0 = ((int64_t)s.first + (int64_t)i * s.step) * TILE;
+      BlockNumber   r[ENTRIES], z[ENTRIES];
+
+      Load(R + i0, a.n - i0, r);
+      if (length != 0) {
+        Load(W + i0, a.n - i0, z);
 #pragma unroll
-    for (int e = 0; e < ENTRIES; e++) r[e] -= length * w[e];
-    Store(R, item.rows, r);
+        for (int e = 0; e < ENTRIES; e++) r[e] -= length * z[e];
+        Store(R + i0, a.n - i0, r);
+      }
+      Load(a.t.D + i0, a.n - i0, z);
+#pragma unroll
+      for (int e = 0; e < ENTRIES; e++) z[e] *= r[e];
+      LeaveWarpSum(sums, 2 * (i - first), WarpDot(r, z));
+      LeaveWarpSum(sums, 2 * (i - first) + 1, a.t.kind == BLOCK_STEP_WITH_Z ? WarpDot(z, z) : WarpDot(r, r));
+    }
+    LeaveParts(a, s, j, first, last, false, 2, sums, parts);
   }
-  if (kept) Keep(kept, r);
-  Load(t.D + item.i0, item.rows, w);
-#pragma unroll
-  for (int e = 0; e < ENTRIES; e++) w[e] *= r[e];
-  LeaveWarpSum(sums, 0, WarpDot(r, w));
-  LeaveWarpSum(sums, 1, t.kind == BLOCK_STEP_WITH_Z ? WarpDot(w, w) : WarpDot(r, r));
-  SumWarps(sums, 2, parts + (int64_t)item.j * a.ntiles + item.tile, (int64_t)a.N * a.ntiles);
 }
 
-static __device__ __forceinline__ void Direction(const IterateArgs &a, const Item &item, const BlockNumber *parts)
+static __device__ __forceinline__ void Directions(const IterateArgs &a, const Share &s, int32_t j, const BlockNumber *parts)
 {
-  const BlockIteration &t = a.t;
-  BlockNumber *const    P = t.P.array + item.j * t.P.ld + item.i0, *const X = t.X.array + item.j * t.X.ld + item.i0;
-  const BlockNumber     active = t.lengths.active[item.j], length = t.lengths.step[item.j];
-  BlockNumber           p[ENTRIES] = {}, x[ENTRIES], r[ENTRIES], now = 0, ratio = 0;
+  const BlockLengths      &l = a.t.lengths;
+  const BlockNumber *const R = a.t.R.array + j * a.t.R.ld;
+  BlockNumber *const       P = a.t.P.array + j * a.t.P.ld, *const X = a.t.X.array + j * a.t.X.ld;
+  const BlockNumber        active = l.active[j], length = l.step[j];
+  const BlockNumber        now   = a.ntiles > FEW ? a.t.sums[j] : SumOfParts(parts + (int64_t)j * a.ntiles, a.ntiles);
+  const BlockNumber        ratio = active != 0 ? BlockScalar(BLOCK_DIVIDE, now, l.now[j]) : (BlockNumber)0;
 
-  if (active != 0 || length != 0) Again(item.kept, t.P.array + item.j * t.P.ld, item, p);
-  if (length != 0) Load(X, item.rows, x);
-  if (active != 0) Again(item.kept ? item.kept + TILE : NULL, t.R.array + item.j * t.R.ld, item, r);
-  if (a.ntiles > FEW) now = t.sums[item.j];
-  else {
-    now = SumOfParts(parts + (int64_t)item.j * a.ntiles, a.ntiles);
-    if (item.tile == 0) {
-      const BlockNumber norm = SumOfParts(parts + (int64_t)(a.N + item.j) * a.ntiles, a.ntiles);
+  if (s.first == 0 && a.ntiles <= FEW) {
+    const BlockNumber norm = SumOfParts(parts + ((int64_t)a.N + j) * a.ntiles, a.ntiles);
 
-      if (threadIdx.x == 0) t.sums[item.j] = now, t.sums[a.N + item.j] = norm;
+    if (threadIdx.x == 0) a.t.sums[j] = now, a.t.sums[a.N + j] = norm;
+  }
+  for (int32_t q = s.count - 1; q >= 0; q--) {
+    const int64_t i0 = ((int64_t)s.first + (int64_t)q * s.step) * TILE, rows = a.n - i0;
+    BlockNumber   p[ENTRIES] = {}, x[ENTRIES];
+
+    if (ratio != 0 || length != 0) Load(P + i0, rows, p);
+    if (length != 0) {
+      Load(X + i0, rows, x);
+#pragma unroll
+      for (int e = 0; e < ENTRIES; e++) x[e] += length * p[e];
+      Store(X + i0, rows, x);
     }
-  }
-  if (active != 0) ratio = BlockScalar(BLOCK_DIVIDE, now, t.lengths.now[item.j]);
-  if (length != 0) {
+    if (active != 0) {
+      BlockNumber r[ENTRIES];
+
+      Load(R + i0, rows, r);
+      Load(a.t.D + i0, rows, x);
 #pragma unroll
-    for (int e = 0; e < ENTRIES; e++) x[e] += length * p[e];
-    Store(X, item.rows, x);
-  }
-  if (active != 0) {
-    Load(t.D + item.i0, item.rows, x);
+      for (int e = 0; e < ENTRIES; e++) x[e] *= r[e];
+    }
 #pragma unroll
-    for (int e = 0; e < ENTRIES; e++) x[e] *= r[e];
+    for (int e = 0; e < ENTRIES; e++) {
+      p[e] = ratio != 0 ? ratio * p[e] : (BlockNumber)0;
+      if (active != 0) p[e] += active * x[e];
+    }
+    Store(P + i0, rows, p);
   }
-#pragma unroll
-  for (int e = 0; e < ENTRIES; e++) {
-    p[e] = ratio != 0 ? ratio * p[e] : (BlockNumber)0;
-    if (active != 0) p[e] += active * x[e];
-  }
-  Store(P, item.rows, p);
 }
 
 static __global__ void __launch_bounds__(THREADS, CTAS) IterateKernel(const __grid_constant__ IterateArgs a)
 {
-  extern __shared__ BlockNumber memory[];
-  __shared__ BlockNumber sums[HRPB_WARPS][MOST_X];
-  const int32_t          nitems = Items(a);
-  BlockNumber *const     parts  = a.parts + (int64_t)a.N * a.ntiles; /* of the sums */
+  __shared__ Sums    sums;
+  const Share        s     = ShareOf(a);
+  const int32_t      own   = (int32_t)(blockIdx.x % (uint32_t)a.together);
+  BlockNumber *const parts = a.parts + (int64_t)a.N * a.ntiles; /* of the sums */
 
-  for (int32_t q = nitems - 1; q >= 0; q--) Curvature(a, ItemOf(a, q, nitems, memory), sums);
+  for (int32_t j = own; j < a.N; j += a.together) Curvatures(a, s, j, sums);
   WaitForAll(a.t.turn);
   if (a.ntiles > FEW) {
     SumParts(a.parts, a.ntiles, a.N, a.t.curvature);
     WaitForAll(a.t.turn);
   }
-  for (int32_t q = 0; q < nitems; q++) Step(a, ItemOf(a, q, nitems, memory), sums, parts);
+  for (int32_t j = own; j < a.N; j += a.together) Steps(a, s, j, sums, parts);
   WaitForAll(a.t.turn);
   if (a.ntiles > FEW) {
-    SumParts(parts, a.ntiles, 2 * a.N, a.t.sums);
+    SumParts(parts, a.ntiles, 2 * (int64_t)a.N, a.t.sums);
     WaitForAll(a.t.turn);
   }
-  for (int32_t q = nitems - 1; q >= 0; q--) Direction(a, ItemOf(a, q, nitems, memory), parts);
+  for (int32_t j = own; j < a.N; j += a.together) Directions(a, s, j, parts);
 }
 
 /* By several kernels. Without rows there are lengths all the same */
@@ -216,26 +220,19 @@ HrpbError BlockCGIterate(const BlockShape *s, const BlockIteration *t)
   IterateArgs         a        = {*t, (BlockNumber *)s->work, s->n, (int32_t)s->N, (int32_t)Tiles(s->n), 0};
   cudaLaunchAttribute together = {};
   cudaLaunchConfig_t  config   = {};
-  cudaFuncAttributes  now;
   const SpmmDevice   *device;
-  int                 id, all, bytes;
+  int                 id, all, most;
 
   if (s->n == 0 || s->N == 0 || s->N > INT32_MAX / Tiles(s->n)) return Several(s, t);
   HrpbCall(SpmmGetDevice(&device));
   HrpbCallCuda(cudaGetDevice(&id));
   HrpbCallCuda(cudaDeviceGetAttribute(&all, cudaDevAttrCooperativeLaunch, id));
-  bytes   = std::min(device->shared_sm / CTAS, device->shared_cta) - device->shared_own - STATIC;
-  a.nkept = std::max(bytes, 0) / KEPT_BYTES;
-  bytes   = a.nkept * KEPT_BYTES;
-  HrpbCallCuda(cudaFuncGetAttributes(&now, IterateKernel));
-  if (now.maxDynamicSharedSizeBytes < bytes) {
-    HrpbCallCuda(cudaFuncSetAttribute(IterateKernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  }
+  most                     = all ? device->nsm * CTAS : 1;
+  a.together               = std::min(a.N, most);
   together.id              = cudaLaunchAttributeCooperative;
   together.val.cooperative = 1;
-  config.gridDim           = dim3(HrpbGrid(s->N * a.ntiles, 1, all ? (int64_t)device->nsm * CTAS : 1));
+  config.gridDim           = dim3((unsigned int)(a.together * std::min(a.ntiles, most / a.together)));
   config.blockDim          = dim3(THREADS);
-  config.dynamicSmemBytes  = (size_t)bytes;
   config.stream            = s->stream;
   config.attrs             = &together;
   config.numAttrs          = all ? 1 : 0;

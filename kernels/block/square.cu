@@ -22,7 +22,8 @@
    Columns behind the last are zeros. So are rows.
 
    Sums of gram: a warp adds its rows, then a thread block its warps, then BlockSumParts() the thread blocks, all in a
-   fixed order. How many thread blocks there are depends on n alone. So do bits.
+   fixed order. How many thread blocks there are depends on n, and on whether there are more than 16 columns. So do bits.
+   There are as many as a device has room for at once: a second turn would load square matrices again.
 */
 #include "block.cuh"
 #include "../bricks/mma.cuh"
@@ -31,8 +32,7 @@
 enum {
   ROWS         = 16,                /* of a warp at a time */
   PART         = ROWS * HRPB_WARPS, /* of a thread block at a time */
-  MOST_COMBINE = 264,               /* thread blocks: two for each multiprocessor of an H100 */
-  MOST_PARTS   = 264
+  MOST_CTAS    = 132                /* thread blocks: one for each multiprocessor of an H100, where there are M of 2 */
 };
 
 namespace {
@@ -341,19 +341,20 @@ template <int M, BlockGramKind KIND> static __global__ void __launch_bounds__(HR
   StorePart<M, TWO>(sum, total, c.N, a.parts);
 }
 
-static int64_t Parts(int64_t n)
+/* Of up to 16 columns a multiprocessor has two */
+static int64_t Parts(int64_t n, int64_t N)
 {
-  return n ? HrpbGrid(n, PART, MOST_PARTS) : 0;
+  return n ? HrpbGrid(n, PART, N > 16 ? MOST_CTAS : 2 * MOST_CTAS) : 0;
 }
 
 size_t BlockGramWork(int64_t n, int64_t N, BlockGramKind kind)
 {
-  return sizeof(double) * (size_t)((kind == BLOCK_GRAM_PLAIN ? 1 : 2) * N * N * Parts(n));
+  return sizeof(double) * (size_t)((kind == BLOCK_GRAM_PLAIN ? 1 : 2) * N * N * Parts(n, N));
 }
 
 template <int M, bool SCALED> static HrpbError RunGram(const BlockShape *s, const GramArgs &a)
 {
-  const unsigned int parts = (unsigned int)Parts(s->n);
+  const unsigned int parts = (unsigned int)Parts(s->n, s->N);
 
   if (a.g.kind == BLOCK_GRAM_PLAIN) HrpbCall(LaunchAfter(GramKernel<M, BLOCK_GRAM_PLAIN, SCALED>, parts, HRPB_THREADS, 0, s->stream, a));
   else if (a.g.kind == BLOCK_GRAM_WITH_X) HrpbCall(LaunchAfter(GramKernel<M, BLOCK_GRAM_WITH_X, SCALED>, parts, HRPB_THREADS, 0, s->stream, a));
@@ -368,7 +369,7 @@ template <int M> static HrpbError RunGramOf(const BlockShape *s, const GramArgs 
 
 HrpbError BlockGramProducts(const BlockShape *s, const BlockGram *g, BlockNumber *G)
 {
-  const int64_t parts = Parts(s->n);
+  const int64_t parts = Parts(s->n, s->N);
   GramArgs      a     = {*g, (double *)s->work, s->n, 0, (int32_t)s->N};
 
   if (s->N > BLOCK_SQUARE) return HRPB_ERR_UNSUPPORTED;
@@ -381,7 +382,7 @@ HrpbError BlockGramProducts(const BlockShape *s, const BlockGram *g, BlockNumber
 
 template <int M> static HrpbError RunCombine(const BlockShape *s, bool add, int32_t nterms, const CombineArgs &a)
 {
-  const unsigned int grid = HrpbGrid(s->n, PART, MOST_COMBINE);
+  const unsigned int grid = (unsigned int)Parts(s->n, s->N);
 
   if (add) HrpbCall(LaunchAfter(CombineKernel<M, 1, true>, grid, HRPB_THREADS, 0, s->stream, a));
   else if (nterms == 1) HrpbCall(LaunchAfter(CombineKernel<M, 1, false>, grid, HRPB_THREADS, 0, s->stream, a));
@@ -400,7 +401,7 @@ HrpbError BlockCombine(const BlockShape *s, bool add, int32_t nterms, const Bloc
 
 template <int M> static HrpbError RunCombineGram(const BlockShape *s, BlockGramKind kind, const CombineGramArgs &a)
 {
-  const unsigned int parts = (unsigned int)Parts(s->n);
+  const unsigned int parts = (unsigned int)Parts(s->n, s->N);
 
   if (kind == BLOCK_GRAM_PLAIN) HrpbCall(LaunchAfter(CombineGramKernel<M, BLOCK_GRAM_PLAIN>, parts, HRPB_THREADS, 0, s->stream, a));
   else if (kind == BLOCK_GRAM_WITH_X) HrpbCall(LaunchAfter(CombineGramKernel<M, BLOCK_GRAM_WITH_X>, parts, HRPB_THREADS, 0, s->stream, a));
@@ -415,6 +416,6 @@ HrpbError BlockCombineGram(const BlockShape *s, const BlockTerm terms[2], BlockO
 
   if (s->N > BLOCK_SQUARE) return HRPB_ERR_UNSUPPORTED;
   if (s->n && s->N) HrpbCall(s->N > 16 ? RunCombineGram<2>(s, kind, a) : RunCombineGram<1>(s, kind, a));
-  return BlockSumParts(s, Parts(s->n), (kind == BLOCK_GRAM_PLAIN ? 1 : 2) * s->N * s->N, G);
+  return BlockSumParts(s, Parts(s->n, s->N), (kind == BLOCK_GRAM_PLAIN ? 1 : 2) * s->N * s->N, G);
 }
 #endif
