@@ -173,12 +173,12 @@ HrpbError SparseGraphScale(SparseGraph *g, HrpbStream stream)
   return HrpbFree(scale, err, stream);
 }
 
-HrpbError SparseGraphSquare(const SparseMatrix *G, HrpbStream stream, SparseGraph *g)
+HrpbError SparseGraphProduct(const SparseMatrix *A, const SparseMatrix *B, HrpbStream stream, SparseGraph *g)
 {
   SparseProduct p;
 
   memset(g, 0, sizeof(*g));
-  HrpbCall(SparseProductCreate(G, G, stream, &p));
+  HrpbCall(SparseProductCreate(A, B, stream, &p));
   g->n      = p.nrows;
   g->nnz    = p.nnz;
   g->rowptr = p.rowptr;

@@ -91,6 +91,35 @@ static __global__ void __launch_bounds__(HRPB_THREADS)
   }
 }
 
+/* A warp has a row that is taken */
+static __global__ void __launch_bounds__(HRPB_THREADS)
+  TakeRows(const __grid_constant__ SparseMatrix M, int64_t n, const HrpbInt *rows, const HrpbInt *to, HrpbInt *colidx)
+{
+  for (int64_t i = (int64_t)blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES; i < n; i += (int64_t)gridDim.x * HRPB_WARPS) {
+    const int64_t begin = M.rowptr[rows[i]], end = M.rowptr[rows[i] + 1];
+
+    for (int64_t k = begin + threadIdx.x % HRPB_LANES; k < end; k += HRPB_LANES) colidx[to[i] + k - begin] = M.colidx[k];
+  }
+}
+
+static HrpbError TakeAll(const SparseMatrix *M, int64_t n, const HrpbInt rows[], const HrpbInt to[], HrpbInt *list, HrpbInt *places, HrpbInt *columns, HrpbStream stream, HrpbInt colidx[])
+{
+  HrpbCallCuda(cudaMemcpyAsync(list, rows, sizeof(*rows) * (size_t)n, cudaMemcpyHostToDevice, stream));
+  HrpbCallCuda(cudaMemcpyAsync(places, to, sizeof(*to) * (size_t)n, cudaMemcpyHostToDevice, stream));
+  HrpbCall(HrpbLaunch(TakeRows, HrpbGrid(n, HRPB_WARPS), HRPB_THREADS, 0, stream, *M, n, (const HrpbInt *)list, (const HrpbInt *)places, columns));
+  return HrpbBring(colidx, columns, sizeof(*colidx) * (size_t)to[n], stream);
+}
+
+HrpbError SparseTakeRows(const SparseMatrix *M, int64_t n, const HrpbInt rows[], const HrpbInt to[], HrpbStream stream, HrpbInt colidx[])
+{
+  HrpbInt *list, *places, *columns;
+
+  if (n == 0 || to[n] == 0) return HRPB_SUCCESS;
+  HrpbCall(CheckKernels());
+  HrpbCall(HrpbAllocateTogether(stream, &list, n, &places, n, &columns, (int64_t)to[n]));
+  return HrpbFree(list, TakeAll(M, n, rows, to, list, places, columns, stream, colidx), stream);
+}
+
 HrpbError SparseJoin(const SparseMatrix *D, const SparseMatrix *O, const HrpbInt *map, HrpbInt *rowptr, HrpbInt *colidx, HrpbStream stream)
 {
   HrpbCall(CheckKernels());

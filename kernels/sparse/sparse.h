@@ -108,6 +108,8 @@ int64_t   SparsePlanMultiplications(const SparsePlan *plan);
 HrpbError SparseJoin(const SparseMatrix *D, const SparseMatrix *O, const HrpbInt *map, HrpbInt *rowptr, HrpbInt *colidx, HrpbStream stream);
 HrpbError SparseJoinValues(const SparseMatrix *D, const SparseMatrix *O, HrpbScalar *values, HrpbStream stream);
 HrpbError SparseRenumber(int64_t nnz, const HrpbInt *colidx, int64_t own, const HrpbInt *map, HrpbInt *to, HrpbStream stream);
+/* Columns of n rows, row i from place to[i] on: colidx has to[n]. All but M is on the host. Waits for the device */
+HrpbError SparseTakeRows(const SparseMatrix *M, int64_t n, const HrpbInt rows[], const HrpbInt to[], HrpbStream stream, HrpbInt colidx[]);
 HrpbError SparseSplitRows(const SparseMatrix *C, int64_t own, HrpbInt *rowptr_d, HrpbInt *rowptr_o, uint8_t *used, HrpbStream stream);
 HrpbError SparseSplitColumns(const SparseMatrix *C, int64_t own, const HrpbInt *rowptr_d, const HrpbInt *rowptr_o, const HrpbInt *map,
   HrpbInt *colidx_d, HrpbInt *colidx_o, HrpbStream stream);
@@ -143,12 +145,12 @@ HrpbError SparseGraphCreate(const SparseMatrix *A, int32_t size, int32_t n, cons
 HrpbError SparseGraphAddTranspose(SparseGraph *g, HrpbStream stream);
 /* Of a square graph: rows and columns scaled so that diagonal entries that are there and not zero have magnitude one */
 HrpbError SparseGraphScale(SparseGraph *g, HrpbStream stream);
-/* The square of a graph's pattern, without values. Waits for the device; g is zeroed on any error */
-HrpbError SparseGraphSquare(const SparseMatrix *G, HrpbStream stream, SparseGraph *g);
+/* The pattern of a product, without values. Waits for the device; g is zeroed on any error */
+HrpbError SparseGraphProduct(const SparseMatrix *A, const SparseMatrix *B, HrpbStream stream, SparseGraph *g);
 HrpbError SparseGraphDropValues(SparseGraph *g, HrpbStream stream);
 HrpbError SparseGraphDestroy(SparseGraph *g, HrpbError before, HrpbStream stream);
 
-/* Whether a pattern has an entry opposite each: HRPB_ERR_UNSUPPORTED if not. Waits for the device */
+/* Whether a pattern has an entry opposite each in columns that are rows: HRPB_ERR_UNSUPPORTED if not. Waits for the device */
 HrpbError SparseIsSymmetric(const SparseMatrix *G, HrpbStream stream);
 /*
    The independent set that a greedy walk over the nodes of a graph takes, in this order or as they are numbered. G has
@@ -158,10 +160,37 @@ HrpbError SparseIsSymmetric(const SparseMatrix *G, HrpbStream stream);
 HrpbError SparseIndependent(const SparseMatrix *G, const int32_t order[], HrpbStream stream, int32_t owner[]);
 /*
    Nodes of a set take their neighbours in another graph, one after the other: taker[i] is the last one that takes node
-   i, or -1 if i stays where owner, as above, has it. G has a symmetric pattern. owner and taker are on the host. Waits
-   for the device
+   i, or -1 if i stays where owner, as above, has it. G has a symmetric pattern. owner, of all columns, and taker are on
+   the host. Waits for the device
 */
 HrpbError SparseTakers(const SparseMatrix *G, const int32_t owner[], HrpbStream stream, int32_t taker[]);
+
+/*
+   The same walk of several processes by turns. The columns of a graph are the nodes that a process has, and then ghosts,
+   which ascend. Memory is one allocation, which rank begins
+*/
+typedef struct {
+  int32_t  *rank, *state, *owner, *order;
+  uint32_t *undecided;
+} SparseWalk;
+
+HrpbError SparseWalkCreate(const SparseMatrix *G, const int32_t order[], HrpbStream stream, SparseWalk *w);
+/*
+   A walk over all nodes that are undecided. One beside an undecided ghost from column `later` on is not taken. state of
+   nodes, on the host, is what others are told; it may be NULL. Waits for the device. HRPB_ERR_UNSUPPORTED as above
+*/
+HrpbError SparseWalkTurn(const SparseMatrix *G, int64_t later, const SparseWalk *w, HrpbStream stream, int32_t state[]);
+/* What others have told of ghosts. *undecided: whether nodes of this process still are. Waits for the device */
+HrpbError SparseWalkMeet(const SparseMatrix *G, const int32_t ghosts[], const SparseWalk *w, HrpbStream stream, int32_t *undecided);
+/* owner as above, a column */
+HrpbError SparseWalkOwners(const SparseMatrix *G, const SparseWalk *w, HrpbStream stream, int32_t owner[]);
+HrpbError SparseWalkDestroy(SparseWalk *w, HrpbError before, HrpbStream stream);
+
+/*
+   Whether entries in columns of ghosts have one opposite on other processes: both sums of all processes agree then, and
+   otherwise only by a chance of one in 2^64. Row 0 is node `first` of all. ghosts are on the host. Waits for the device
+*/
+HrpbError SparseGhostSums(const SparseMatrix *G, int64_t first, const HrpbInt ghosts[], HrpbStream stream, uint64_t sum[2]);
 
 /* Nodes in aggregates. Each node has bs rows, and ncols columns belong to each aggregate */
 typedef struct {

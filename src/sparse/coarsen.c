@@ -1,6 +1,6 @@
 /*
    MATCOARSENMIS and MATCOARSENMISK of a graph on the device of one process: the aggregates of PETSc's walk, to the last
-   node.
+   node. Those of several processes are in parallelcoarsen.c.
 
    A graph may be a pattern of the device that hangs on a matrix without entries (hungpattern.c). Where it is the square
    of another graph, nodes of the independent set then take their neighbours in the other one, as PCGAMG lets them.
@@ -162,7 +162,7 @@ static PetscErrorCode AIJTCUAggregatesOnStream(const SparseMatrix *graph, PetscI
 }
 
 /* Append a node to a list whose last node is known: PetscCDAppendID() walks along the list */
-static PetscErrorCode AIJTCUAppend(PetscCoarsenData *lists, PetscCDIntNd *last[], PetscInt list, PetscInt node)
+PetscErrorCode AIJTCUAppend(PetscCoarsenData *lists, PetscCDIntNd *last[], PetscInt list, PetscInt node)
 {
   PetscCDIntNd *const head = lists->array[list];
 
@@ -258,16 +258,43 @@ PetscErrorCode AIJTCUCoarsenGraph(Mat mat, SparseMatrix *G, HrpbError *err)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Coarsen a graph of several processes, or bring it to their hosts if that cannot be done. Collective */
+static PetscErrorCode AIJTCUCoarsenTogether(MatCoarsen coarsen, AIJTCUWalk walk, PetscBool *done)
+{
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+  #if AIJTCU_HAVE_PARALLEL_COARSENING
+  {
+    PetscInt  k = 0;
+    PetscBool parallel;
+
+    PetscCall(AIJTCUHungIsParallel(coarsen->graph, &parallel));
+    if (!parallel) PetscFunctionReturn(PETSC_SUCCESS);
+    if (walk == MISK) PetscCall(MatCoarsenMISKGetDistance(coarsen, &k));
+    if (walk == MIS || k > 0) PetscCall(AIJTCUCoarsenParallel(coarsen, k, done));
+    if (*done) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(PetscInfo(coarsen, "aijtcu: a graph is coarsened on the host\n"));
+    PetscCall(AIJTCUHungToHost(coarsen->graph));
+  }
+  #else
+  (void)coarsen;
+  (void)walk;
+  #endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode AIJTCUCoarsenApply(MatCoarsen coarsen, AIJTCUWalk walk)
 {
   AIJTCUCoarsened c     = {.square = PETSC_FALSE};
   const PetscInt *order = NULL;
   PetscInt       *work;
   Mat             of;
-  PetscBool       usable;
+  PetscBool       done, usable;
   HrpbError       err = HRPB_ERR_UNSUPPORTED;
 
   PetscFunctionBegin;
+  PetscCall(AIJTCUCoarsenTogether(coarsen, walk, &done));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUHungPattern(coarsen->graph, NULL, &of));
   c.square = (PetscBool)(of && coarsen->graph->structure_only);
   PetscCall(AIJTCUCoarsens(coarsen->graph, &usable));

@@ -1,5 +1,5 @@
 /*
-   The graphs that PCGAMG coarsens, on the device of one process: they and their squares do not go to the host.
+   The graphs that PCGAMG coarsens, on the devices of all processes: they and their squares do not go to the host.
 
    PCGAMG asks for a graph with MatCreateGraph(), and does not say what for. So it is known here when PCGAMG does, and
    whether anybody but a coarsener of ours (coarsen.c) will look at the graph. If not, the pattern of the graph hangs on
@@ -59,7 +59,7 @@ static PetscErrorCode AIJTCUSquareOnStream(const SparseMatrix *G, cudaStream_t s
 {
   PetscFunctionBegin;
   PetscCall(PetscLogGpuTimeBegin());
-  AIJTCUCallDevice(*err, SparseGraphSquare(G, stream, square));
+  AIJTCUCallDevice(*err, SparseGraphProduct(G, G, stream, square));
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -75,19 +75,30 @@ static PetscErrorCode AIJTCUSquareMake(Mat G, SparseGraph *square, HrpbError *er
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The square of a graph, or NULL. It hangs on an empty matrix */
-static PetscErrorCode AIJTCUSquareHang(Mat G, Mat *square, HrpbError *err)
+/* The square of a graph, or NULL. It hangs on an empty matrix. Collective */
+static PetscErrorCode AIJTCUSquareHang(Mat G, PetscBool parallel, Mat *square, HrpbError *err)
 {
   SparseGraph  own;
   SparseMatrix pattern;
 
   PetscFunctionBegin;
+  #if AIJTCU_HAVE_PARALLEL_COARSENING
+  if (parallel) {
+    PetscBool done;
+
+    PetscCall(AIJTCUSquareParallel(G, square, &done));
+    if (!done) *err = HRPB_ERR_UNSUPPORTED;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  #else
+  (void)parallel;
+  #endif
   PetscCall(AIJTCUSquareMake(G, &own, err));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   pattern = AIJTCUPatternOf(&own);
   PetscCall(MatCreate(PetscObjectComm((PetscObject)G), square));
   PetscCall(MatSetOption(*square, MAT_STRUCTURE_ONLY, PETSC_TRUE));
-  PetscCall(AIJTCUHangPattern(*square, G, &pattern, own));
+  PetscCall(AIJTCUHangPattern(*square, G, &pattern, own, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -132,7 +143,7 @@ static PetscErrorCode AIJTCUShuffle(PetscInt n, PetscInt order[])
 /* Have nodes with few neighbours come first */
 static PetscErrorCode AIJTCUOrderByDegrees(Mat G, PetscInt order[])
 {
-  const PetscInt n = G->rmap->n;
+  const PetscInt n = G->rmap->n, first = G->rmap->rstart;
   PetscInt      *degree;
 
   PetscFunctionBegin;
@@ -140,9 +151,9 @@ static PetscErrorCode AIJTCUOrderByDegrees(Mat G, PetscInt order[])
   for (PetscInt i = 0; i < n; i++) {
     PetscInt ncolumns;
 
-    PetscCall(MatGetRow(G, order[i], &ncolumns, NULL, NULL));
+    PetscCall(MatGetRow(G, first + order[i], &ncolumns, NULL, NULL));
     degree[i] = ncolumns;
-    PetscCall(MatRestoreRow(G, order[i], &ncolumns, NULL, NULL));
+    PetscCall(MatRestoreRow(G, first + order[i], &ncolumns, NULL, NULL));
   }
   PetscCall(PetscSortIntWithArray(n, degree, order));
   PetscCall(PetscFree(degree));
@@ -166,9 +177,11 @@ static PetscErrorCode AIJTCUSetCoarsener(PC pc, const AIJTCUAggregation *a, Pets
 static PetscErrorCode AIJTCUAggregate(MatCoarsen coarsener, const PetscInt order[], Mat square, Mat *graph, PetscCoarsenData **lists)
 {
   const SparseMatrix *hung;
+  PetscBool           parallel;
   IS                  perm;
 
   PetscFunctionBegin;
+  PetscCall(AIJTCUHungIsParallel(*graph, &parallel));
   PetscCall(ISCreateGeneral(PETSC_COMM_SELF, (*graph)->rmap->n, order, PETSC_USE_POINTER, &perm));
   PetscCall(MatCoarsenSetAdjacency(coarsener, square ? square : *graph));
   PetscCall(MatCoarsenSetStrictAggs(coarsener, PETSC_TRUE));
@@ -178,7 +191,8 @@ static PetscErrorCode AIJTCUAggregate(MatCoarsen coarsener, const PetscInt order
   PetscCall(ISDestroy(&perm));
   if (!square) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUHungPattern(square, &hung, NULL));
-  if (hung) {
+  if (hung && parallel) PetscCall(MatDestroy(&square)); /* the lists have a matrix with their ghosts */
+  else if (hung) {
     PetscCall(MatDestroy(graph));
     *graph = square;
     PetscCall(PetscCDSetMat(*lists, square));
@@ -199,15 +213,17 @@ static PetscErrorCode AIJTCUCoarsenHere(PC pc, const AIJTCUAggregation *a, MatCo
   PetscLogEvent   aggregate;
   HrpbError       err    = HRPB_SUCCESS;
   Mat             square = NULL;
+  PetscBool       parallel;
   PetscInt       *order;
 
   PetscFunctionBegin;
+  PetscCall(AIJTCUHungIsParallel(*graph, &parallel));
   PetscCall(PetscLogEventGetId("  GAMG MIS/Agg", &aggregate));
   PetscCall(PetscMalloc1((*graph)->rmap->n, &order));
   PetscCall(AIJTCUShuffle((*graph)->rmap->n, order));
   if (a->use_minimum_degree_ordering) PetscCall(AIJTCUOrderByDegrees(*graph, order));
   PetscCall(PetscLogEventBegin(aggregate, 0, 0, 0, 0));
-  if (aggressive && a->use_aggressive_square_graph) PetscCall(AIJTCUSquareHang(*graph, &square, &err));
+  if (aggressive && a->use_aggressive_square_graph) PetscCall(AIJTCUSquareHang(*graph, parallel, &square, &err));
   if (!err) {
     PetscCall(AIJTCUSetCoarsener(pc, a, aggressive, coarsener));
     PetscCall(AIJTCUAggregate(coarsener, order, square, graph, lists));

@@ -5,7 +5,7 @@
    It is what PETSc makes on the host, to the bit, unless blocks have holes: then PETSc makes it. PETSc also makes one
    of a parallel matrix that is to be symmetrized or scaled, or has no blocks. The values of the graph are on the host,
    because coarsening reads them there. Where PCGAMG only coarsens it by MATCOARSENMIS or MATCOARSENMISK the pattern is
-   enough: on one process it stays on the device (gamg.c), in parallel it is not scaled.
+   enough, and stays on the device (gamg.c).
 */
 #include "coarsen.h"
 
@@ -209,7 +209,137 @@ static PetscErrorCode AIJTCUGraphHung(Mat A, const AIJTCUGraph *a, Mat *G, HrpbE
   PetscCall(MatCreate(PetscObjectComm((PetscObject)A), G));
   PetscCall(MatSetBlockSizes(*G, 1, 1));
   if (g.rowptr) M = AIJTCUPatternOf(&g);
-  PetscCall(AIJTCUHangPattern(*G, A, &M, g));
+  PetscCall(AIJTCUHangPattern(*G, A, &M, g, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+  #endif
+
+  #if AIJTCU_HAVE_PARALLEL_COARSENING
+/* The pattern of a block of A, which becomes that of its graph; g has it then, if there are blocks */
+static PetscErrorCode AIJTCUGraphBlockPattern(const AIJTCUGraph *a, SparseMatrix *M, cudaStream_t stream, SparseGraph *g, HrpbError *err)
+{
+  int32_t at[SPARSE_MOST_BLOCK];
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < a->n; i++) at[i] = (int32_t)a->at[i];
+  if (*err || a->bs == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  AIJTCUCallDevice(*err, SparseGraphCreate(M, (int32_t)a->bs, (int32_t)a->n, at, stream, g));
+  *M = (SparseMatrix){.nrows = g->n, .ncols = M->ncols / a->bs, .nnz = g->nnz, .rowptr = g->rowptr, .colidx = g->colidx};
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Both blocks side by side. Those of M that have no entries have no arrays. sums tell whether ghosts' entries are symmetric */
+static PetscErrorCode AIJTCUGraphJoinOnStream(const AIJTCUGraph *a, SparseMatrix M[2], PetscInt first, const PetscInt ghosts[],
+  cudaStream_t stream, SparseGraph *joined, PetscInt64 sums[2], HrpbError *err)
+{
+  SparseGraph  g[2]  = {{.rowptr = NULL}, {.rowptr = NULL}};
+  const size_t bytes = sizeof(HrpbInt) * (size_t)(M[0].nrows + 1);
+  HrpbInt     *zeros;
+  SparseMatrix G;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUDeviceMalloc(bytes, stream, (void **)&zeros));
+  if (!zeros) *err = HRPB_ERR_DEVICE_MEMORY;
+  else PetscCallCUDA(cudaMemsetAsync(zeros, 0, bytes, stream));
+  PetscCall(PetscLogGpuTimeBegin());
+  for (int b = 0; b < 2; b++) {
+    if (!M[b].rowptr) M[b].rowptr = M[b].colidx = zeros;
+    PetscCall(AIJTCUGraphBlockPattern(a, &M[b], stream, &g[b], err));
+  }
+  if (!*err) {
+    *joined = (SparseGraph){.n = M[0].nrows, .nnz = M[0].nnz + M[1].nnz};
+    if (joined->nnz > PETSC_INT_MAX) *err = HRPB_ERR_OVERFLOW;
+  }
+  if (!*err) {
+    PetscCall(AIJTCUDeviceMalloc(sizeof(HrpbInt) * (size_t)(joined->n + 1), stream, (void **)&joined->rowptr));
+    PetscCall(AIJTCUDeviceMalloc(sizeof(HrpbInt) * (size_t)joined->nnz, stream, (void **)&joined->colidx));
+    if (!joined->rowptr || !joined->colidx) *err = HRPB_ERR_DEVICE_MEMORY;
+  }
+  if (!*err) {
+    AIJTCUCallDevice(*err, SparseJoin(&M[0], &M[1], NULL, joined->rowptr, joined->colidx, stream));
+    G       = AIJTCUPatternOf(joined);
+    G.ncols = M[0].ncols + M[1].ncols;
+  }
+  if (!*err) AIJTCUCallDevice(*err, SparseIsSymmetric(&G, stream));
+  if (!*err) AIJTCUCallDevice(*err, SparseGhostSums(&G, first, ghosts, stream, (uint64_t *)sums));
+  if (*err) *err = SparseGraphDestroy(joined, *err, stream);
+  for (int b = 0; b < 2; b++) AIJTCUCallDevice(*err, SparseGraphDestroy(&g[b], *err, stream));
+  if (zeros) PetscCallCUDA(cudaFreeAsync(zeros, stream));
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The part that this process has of a graph's pattern. It is square, and symmetric if sums of all processes agree */
+static PetscErrorCode AIJTCUGraphJoin(Mat A, const AIJTCUGraph *a, SparseGraph *joined, PetscInt **ghosts, PetscInt *nghosts, PetscInt64 sums[2],
+  HrpbError *err)
+{
+  const PetscInt *columns;
+  cudaStream_t    stream = NULL;
+  SparseMatrix    M[2];
+  Mat             of[2];
+  MatInfo         info;
+  PetscBool       usable;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCULocalBlocks(A, of, &columns));
+  PetscCall(PetscMalloc1(of[1]->cmap->n, ghosts));
+  PetscCall(AIJTCUGraphColumns(of[1]->cmap->n, columns, a->bs, *ghosts, err));
+  *nghosts = of[1]->cmap->n / a->bs;
+  for (PetscInt i = 1; i < *nghosts && !*err; i++) {
+    if ((*ghosts)[i - 1] >= (*ghosts)[i]) *err = HRPB_ERR_UNSUPPORTED;
+  }
+  for (int b = 0; b < 2 && !*err; b++) {
+    M[b] = (SparseMatrix){.nrows = of[b]->rmap->n, .ncols = of[b]->cmap->n};
+    PetscCall(AIJTCUSparseOnDevice(of[b], &usable));
+    if (!usable) *err = HRPB_ERR_UNSUPPORTED;
+    PetscCall(MatGetInfo(of[b], MAT_LOCAL, &info));
+    if (usable && info.nz_used > 0) PetscCall(AIJTCUSparseArrays(of[b], (PetscBool)(a->bs > 1), &M[b]));
+  }
+  if (!*err) {
+    AIJTCUCallOnStream(stream, AIJTCUGraphJoinOnStream(a, M, A->rmap->rstart / a->bs, *ghosts, stream, joined, sums, err));
+    if (!*err) AIJTCUWorkspaceUser(PETSC_TRUE);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sums of numbers of all processes. A function, because MPIU_Allreduce() may return from its caller */
+static PetscErrorCode AIJTCUGraphSums(MPI_Comm comm, PetscInt64 sums[2])
+{
+  PetscFunctionBegin;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sums, 2, MPI_UINT64_T, MPI_SUM, comm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The graph of a parallel A as a pattern that hangs on an empty matrix, if it is symmetric. Collective */
+static PetscErrorCode AIJTCUGraphHungParallel(Mat A, const AIJTCUGraph *a, Mat *G, PetscBool *done)
+{
+  MPI_Comm       comm    = PetscObjectComm((PetscObject)A);
+  SparseGraph    joined  = {.rowptr = NULL};
+  PetscInt64     sums[2] = {0, 0};
+  PetscInt      *ghosts  = NULL, nghosts = 0;
+  SparseMatrix   pattern;
+  PetscBool      user;
+  HrpbError      err = HRPB_SUCCESS;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUAttachBlocks(A));
+  ierr = AIJTCUGraphJoin(A, a, &joined, &ghosts, &nghosts, sums, &err);
+  PetscCall(AIJTCUAgree(comm, ierr, (PetscBool)!err, done));
+  user = (PetscBool)(joined.rowptr != NULL);
+  PetscCall(AIJTCUGraphSums(comm, sums));
+  if (sums[0] != sums[1]) *done = PETSC_FALSE;
+  if (*done) {
+    pattern       = AIJTCUPatternOf(&joined);
+    pattern.ncols = pattern.nrows + nghosts;
+    PetscCall(MatCreate(comm, G));
+    PetscCall(MatSetBlockSizes(*G, 1, 1));
+    PetscCall(AIJTCUHangPattern(*G, A, &pattern, joined, ghosts));
+  } else {
+    AIJTCUCallDevice(err, SparseGraphDestroy(&joined, HRPB_SUCCESS, AIJTCUDeviceStreamBehind()));
+    PetscCall(PetscFree(ghosts));
+  }
+  if (user) AIJTCUWorkspaceUser(PETSC_FALSE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
   #endif
@@ -254,9 +384,14 @@ PetscErrorCode AIJTCUCreateGraph(Mat A, PetscBool symmetrize, PetscBool scale, P
     if (plan->id.kind == AIJTCU_KIND_MPI) {
       PetscCall(AIJTCUAtDevice(A, plan, &usable));
   #if AIJTCU_HAVE_BLOCK
-      if (filter < 0 && AIJTCUGraphIsCoarsenedOnly()) a.scale = PETSC_FALSE; /* coarseners read no values */
+      if (filter < 0 && AIJTCUGraphIsCoarsenedOnly()) {
+    #if AIJTCU_HAVE_PARALLEL_COARSENING
+        if (usable && A->rmap->N == A->cmap->N) PetscCall(AIJTCUGraphHungParallel(A, &a, G, done));
+    #endif
+        a.scale = PETSC_FALSE; /* coarseners read no values */
+      }
   #endif
-      if (usable && a.bs > 1 && !a.symmetrize && !a.scale) PetscCall(AIJTCUGraphParallel(A, &a, G, done));
+      if (!*done && usable && a.bs > 1 && !a.symmetrize && !a.scale) PetscCall(AIJTCUGraphParallel(A, &a, G, done));
     } else {
       PetscCall(AIJTCUSparseOnDevice(A, &usable));
       if (!usable || A->rmap->n != A->cmap->n) PetscFunctionReturn(PETSC_SUCCESS);

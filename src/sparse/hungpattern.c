@@ -5,7 +5,8 @@
    reads the graph on the host. The matrix that PCGAMG gets for it is empty then. It has its entries, on the host, only
    if the device could not do the rest, or if somebody asks for a row. How long its rows are PCGAMG asks in any case.
 
-   Such a pattern is symmetric. Its arrays are its own, or those of the matrix that it was made of.
+   Such a pattern is symmetric. Its arrays are its own, or those of the matrix that it was made of. On several processes
+   each has the pattern of its rows. Columns are those of its own rows, and then ghosts.
 */
 #include "coarsen.h"
 
@@ -18,6 +19,7 @@ typedef struct {
   SparseMatrix pattern;
   SparseGraph  own;                                       /* without values. Nothing if the arrays are those of `of` */
   Mat          of;                                        /* what it was made of */
+  PetscInt    *ghosts;                                    /* on several processes. They ascend */
   HrpbInt     *rowptr;                                    /* on the host, once a row was asked for */
   PetscErrorCode (*getinfo)(Mat, MatInfoType, MatInfo *); /* those of the empty matrix */
   PetscErrorCode (*getrow)(Mat, PetscInt, PetscInt *, PetscInt **, PetscScalar **);
@@ -42,6 +44,7 @@ static PetscErrorCode AIJTCUHungDestroy(PetscCtxRt ctx)
   PetscCall(MatDestroy(&hung->of));
   if (asked.rowptr == hung->rowptr) asked.id = 0;
   PetscCall(PetscFree(hung->rowptr));
+  PetscCall(PetscFree(hung->ghosts));
   PetscCall(PetscFree(hung));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -50,6 +53,18 @@ static PetscErrorCode AIJTCUHungGet(Mat C, AIJTCUHung **hung)
 {
   PetscFunctionBegin;
   PetscCall(PetscObjectContainerQuery((PetscObject)C, PATTERN_KEY, (void **)hung));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether a pattern of several processes hangs on a matrix */
+PetscErrorCode AIJTCUHungIsParallel(Mat C, PetscBool *is)
+{
+  AIJTCUHung *hung;
+
+  PetscFunctionBegin;
+  *is = PETSC_FALSE;
+  PetscCall(AIJTCUHungGet(C, &hung));
+  if (hung) PetscCall(PetscObjectBaseTypeCompare((PetscObject)C, MATMPIAIJ, is));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -77,13 +92,16 @@ static PetscErrorCode AIJTCUHungRows(AIJTCUHung *hung)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PCGAMG asks how long rows are. Who asks for more gets all of the graph on the host */
+/* PCGAMG asks how long rows are. Who asks for more gets all of the graph on the host, if it is that of one process */
 static PetscErrorCode MatGetRow_AIJTCU_Hung(Mat C, PetscInt row, PetscInt *n, PetscInt **columns, PetscScalar **values)
 {
   AIJTCUHung *hung;
+  PetscBool   parallel;
 
   PetscFunctionBegin;
   if (columns || values) {
+    PetscCall(AIJTCUHungIsParallel(C, &parallel));
+    PetscCheck(!parallel, PETSC_COMM_SELF, PETSC_ERR_SUP, "Graph is on devices: its rows have lengths alone");
     PetscCall(AIJTCUHungToHost(C));
     PetscUseTypeMethod(C, getrow, row, n, columns, values);
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -94,18 +112,21 @@ static PetscErrorCode MatGetRow_AIJTCU_Hung(Mat C, PetscInt row, PetscInt *n, Pe
     asked.rowptr = hung->rowptr;
     asked.id     = ((PetscObject)C)->id;
   }
+  row -= C->rmap->rstart;
   if (n) *n = (PetscInt)(asked.rowptr[row + 1] - asked.rowptr[row]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
    Let C be an empty matrix that a pattern of the device hangs on, which was made of another matrix. Its arrays are
-   those of the graph `own`, which is taken over, also after an error; or, if that is empty, of the other matrix
+   those of the graph `own`, which is taken over, also after an error; or, if that is empty, of the other matrix. So are
+   ghosts, on several processes, or NULL. Collective
 */
-PetscErrorCode AIJTCUHangPattern(Mat C, Mat of, const SparseMatrix *pattern, SparseGraph own)
+PetscErrorCode AIJTCUHangPattern(Mat C, Mat of, const SparseMatrix *pattern, SparseGraph own, PetscInt ghosts[])
 {
   const PetscInt n = (PetscInt)pattern->nrows;
   AIJTCUHung    *hung;
+  PetscMPIInt    size;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&hung));
@@ -113,17 +134,21 @@ PetscErrorCode AIJTCUHangPattern(Mat C, Mat of, const SparseMatrix *pattern, Spa
   hung->own     = own;
   hung->pattern = *pattern;
   hung->of      = of;
+  hung->ghosts  = ghosts;
   PetscCall(PetscObjectReference((PetscObject)of));
   PetscCall(AIJTCUComposeData((PetscObject)C, PATTERN_KEY, hung, AIJTCUHungDestroy));
-  PetscCall(MatSetSizes(C, n, n, n, n));
-  PetscCall(MatSetType(C, MATSEQAIJ));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)C), &size));
+  PetscCall(MatSetSizes(C, n, n, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(MatSetType(C, size > 1 ? MATMPIAIJ : MATSEQAIJ));
   PetscCall(MatSeqAIJSetPreallocation(C, 0, NULL));
+  PetscCall(MatMPIAIJSetPreallocation(C, 0, NULL, 0, NULL));
   PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
   hung->getinfo   = C->ops->getinfo;
   hung->getrow    = C->ops->getrow;
-  C->ops->getinfo = MatGetInfo_AIJTCU_Hung;
-  C->ops->getrow  = MatGetRow_AIJTCU_Hung;
+  C->ops->getinfo    = MatGetInfo_AIJTCU_Hung;
+  C->ops->getrow     = MatGetRow_AIJTCU_Hung;
+  C->ops->restorerow = NULL; /* of parallel matrices, which ask whether there is a row */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -139,15 +164,86 @@ PetscErrorCode AIJTCUHungPattern(Mat C, const SparseMatrix **pattern, Mat *of)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Give the matrix its entries on the host. Each is one */
+/* The ghosts of a pattern that hangs on a matrix of several processes */
+PetscErrorCode AIJTCUHungGhosts(Mat C, PetscInt *n, const PetscInt *ghosts[])
+{
+  AIJTCUHung *hung;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUHungGet(C, &hung));
+  *n      = (PetscInt)(hung->pattern.ncols - hung->pattern.nrows);
+  *ghosts = hung->ghosts;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The entries of the columns that are rows, too, or those of ghosts, as a matrix of ones with the numbers of all processes */
+static PetscErrorCode AIJTCUHungBlock(const AIJTCUHung *hung, const HrpbInt rowptr[], const HrpbInt colidx[], PetscBool ghosts, PetscInt ncols, Mat *block)
+{
+  const PetscInt n = (PetscInt)hung->pattern.nrows;
+  PetscInt      *i, *j, count = 0;
+  PetscScalar   *values;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc3(n + 1, &i, hung->pattern.nnz, &j, hung->pattern.nnz, &values));
+  i[0] = 0;
+  for (PetscInt row = 0; row < n; row++) {
+    for (HrpbInt k = rowptr[row]; k < rowptr[row + 1]; k++) {
+      if ((PetscBool)(colidx[k] >= n) != ghosts) continue;
+      values[count] = 1;
+      j[count++]    = ghosts ? hung->ghosts[colidx[k] - n] : (PetscInt)colidx[k];
+    }
+    i[row + 1] = count;
+  }
+  PetscCall(MatCreate(PETSC_COMM_SELF, block));
+  PetscCall(MatSetSizes(*block, n, ncols, n, ncols));
+  PetscCall(MatSetType(*block, MATSEQAIJ));
+  PetscCall(MatSeqAIJSetPreallocationCSR(*block, i, j, values));
+  PetscCall(PetscFree3(i, j, values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUHungBring(const SparseMatrix *p, HrpbInt rowptr[], HrpbInt colidx[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUSparseBring(rowptr, p->rowptr, sizeof(*rowptr) * (size_t)(p->nrows + 1), stream));
+  if (p->nnz) PetscCall(AIJTCUSparseBring(colidx, p->colidx, sizeof(*colidx) * (size_t)p->nnz, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same on several processes: a matrix that has them takes the place of C. Collective */
+static PetscErrorCode AIJTCUHungToHosts(Mat C, AIJTCUHung *hung)
+{
+  const SparseMatrix *p      = &hung->pattern;
+  cudaStream_t        stream = NULL;
+  HrpbInt            *rowptr, *colidx;
+  Mat                 block[2], D;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(p->nrows + 1, &rowptr, p->nnz, &colidx));
+  AIJTCUCallOnStream(stream, AIJTCUHungBring(p, rowptr, colidx, stream));
+  for (int b = 0; b < 2; b++) PetscCall(AIJTCUHungBlock(hung, rowptr, colidx, (PetscBool)b, b ? C->cmap->N : C->cmap->n, &block[b]));
+  PetscCall(PetscFree2(rowptr, colidx));
+  PetscCall(MatCreateMPIAIJWithSeqAIJ(PetscObjectComm((PetscObject)C), C->rmap->N, C->cmap->N, block[0], block[1], NULL, &D));
+  PetscCall(MatPropagateSymmetryOptions(C, D));
+  PetscCall(MatHeaderReplace(C, &D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Give the matrix its entries on the host. Each is one. Collective */
 PetscErrorCode AIJTCUHungToHost(Mat C)
 {
   const SparseMatrix *p;
   AIJTCUHung         *hung;
+  PetscBool           parallel;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUHungGet(C, &hung));
   if (!hung) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUHungIsParallel(C, &parallel));
+  if (parallel) {
+    PetscCall(AIJTCUHungToHosts(C, hung));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   p               = &hung->pattern;
   C->ops->getinfo = hung->getinfo;
   C->ops->getrow  = hung->getrow;
