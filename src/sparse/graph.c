@@ -325,21 +325,22 @@ static PetscErrorCode AIJTCUGraphHungParallel(Mat A, const AIJTCUGraph *a, Mat *
   PetscFunctionBegin;
   PetscCall(AIJTCUAttachBlocks(A));
   ierr = AIJTCUGraphJoin(A, a, &joined, &ghosts, &nghosts, sums, &err);
-  PetscCall(AIJTCUAgree(comm, ierr, (PetscBool)!err, done));
+  ierr = AIJTCUAgree(comm, ierr, (PetscBool)!err, done);
   user = (PetscBool)(joined.rowptr != NULL);
-  PetscCall(AIJTCUGraphSums(comm, sums));
-  if (sums[0] != sums[1]) *done = PETSC_FALSE;
-  if (*done) {
+  if (!ierr) ierr = AIJTCUGraphSums(comm, sums);
+  if (!ierr && *done && sums[0] == sums[1]) {
     pattern       = AIJTCUPatternOf(&joined);
     pattern.ncols = pattern.nrows + nghosts;
     PetscCall(MatCreate(comm, G));
     PetscCall(MatSetBlockSizes(*G, 1, 1));
     PetscCall(AIJTCUHangPattern(*G, A, &pattern, joined, ghosts));
   } else {
-    AIJTCUCallDevice(err, SparseGraphDestroy(&joined, HRPB_SUCCESS, AIJTCUDeviceStreamBehind()));
-    PetscCall(PetscFree(ghosts));
+    *done = PETSC_FALSE;
+    if (user) err = SparseGraphDestroy(&joined, HRPB_SUCCESS, AIJTCUDeviceStreamBehind());
+    (void)PetscFree(ghosts);
   }
   if (user) AIJTCUWorkspaceUser(PETSC_FALSE);
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
   #endif

@@ -49,18 +49,18 @@ static PetscErrorCode AIJTCUWalkMeetOnStream(const AIJTCUPart *part, const Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUWalkEndOnStream(const AIJTCUPart *part, PetscInt owner[], cudaStream_t stream, SparseWalk *w, HrpbError *err)
+static PetscErrorCode AIJTCUWalkOwnersOnStream(const AIJTCUPart *part, PetscInt owner[], const SparseWalk *w, cudaStream_t stream, HrpbError *err)
 {
-  HrpbError owners = *err;
-
   PetscFunctionBegin;
-  if (!owners) owners = SparseWalkOwners(&part->G, w, stream, owner);
-  if (w->rank) {
-    owners = SparseWalkDestroy(w, owners, stream);
-    AIJTCUWorkspaceUser(PETSC_FALSE);
-  }
-  AIJTCUCallDevice(*err, owners);
+  if (!*err) AIJTCUCallDevice(*err, SparseWalkOwners(&part->G, w, stream, owner));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void AIJTCUWalkEnd(SparseWalk *w, cudaStream_t stream)
+{
+  if (!w->rank) return;
+  (void)SparseWalkDestroy(w, HRPB_SUCCESS, stream);
+  AIJTCUWorkspaceUser(PETSC_FALSE);
 }
 
 /* The first ghost that a later process has, as a column */
@@ -99,8 +99,9 @@ static PetscErrorCode AIJTCUPartWalk(const AIJTCUPart *part, const PetscInt orde
     status[0] = ierr || err;
     PetscCall(AIJTCUMostOfAll(comm, 2, status));
   } while (!status[0] && status[1]);
-  if (!ierr) ierr = AIJTCUWalkEndOnStream(part, owner, stream, &w, &err);
-  PetscCall(AIJTCUDeviceEnd(stream));
+  if (!ierr) ierr = AIJTCUWalkOwnersOnStream(part, owner, &w, stream, &err);
+  AIJTCUWalkEnd(&w, stream);
+  ierr = AIJTCUPartWorked(stream, ierr);
   PetscCall(AIJTCUAgree(comm, ierr, (PetscBool)!err, ok));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -158,41 +159,53 @@ enum {
   WORK = 3 /* times numbers of nodes and ghosts: owners, their numbers, aggregates of a step */
 };
 
-/* The aggregates of distance k, by their numbers on all processes. Collective */
+/*
+   One step more: aggregates of the graph `on`, and what nodes of the first graph belong to then. In the first step these
+   are the same nodes. *aggregates become those of this step. work is room for WORK numbers. Collective
+*/
+static PetscErrorCode AIJTCUPartStep(const AIJTCUPart *on, PetscBool first, const PetscInt order[], PetscInt n, PetscInt aggregate[],
+  PetscLayout *aggregates, PetscInt work[], PetscBool *ok)
+{
+  PetscInt   *owner = work, *number = work + on->G.ncols, *of = work + 2 * on->G.ncols;
+  PetscLayout before = *aggregates;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUPartWalk(on, first ? order : NULL, owner, number, ok));
+  if (!*ok) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUPartAggregates(on, owner, number, of, aggregates));
+  if (first) PetscCall(PetscArraycpy(aggregate, of, n));
+  else PetscCall(AIJTCULookUp(before, of, n, aggregate));
+  PetscCall(PetscLayoutDestroy(&before));
+  *ok = (PetscBool)((*aggregates)->N > 0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The aggregates of distance k, by their numbers on all processes. *aggregates are there after an error, too. Collective */
 static PetscErrorCode AIJTCUPartDistance(const AIJTCUPart *part, PetscInt k, const PetscInt order[], PetscInt aggregate[], PetscLayout *aggregates,
   PetscBool *ok)
 {
-  const PetscInt n    = part->nodes->n;
-  AIJTCUPart     made = {.nodes = NULL}, next;
+  AIJTCUPart     made = {.nodes = NULL};
+  PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  *aggregates = NULL;
-  for (PetscInt step = 0; step < k; step++) {
-    const AIJTCUPart *on = step ? &made : part;
-    PetscInt         *work, *aggregate_of;
+  *ok = PETSC_TRUE;
+  for (PetscInt step = 0; step < k && *ok && !ierr; step++) {
+    const AIJTCUPart *on   = step ? &made : part;
+    AIJTCUPart        next = {.nodes = NULL};
+    PetscInt         *work;
 
-    PetscCall(PetscMalloc1(WORK * on->G.ncols, &work));
-    aggregate_of = work + 2 * on->G.ncols;
-    PetscCall(AIJTCUPartWalk(on, step ? NULL : order, work, work + on->G.ncols, ok));
-    if (*ok) {
-      PetscLayout before = *aggregates;
-
-      PetscCall(AIJTCUPartAggregates(on, work, work + on->G.ncols, aggregate_of, aggregates));
-      if (step) PetscCall(AIJTCULookUp(before, aggregate_of, n, aggregate));
-      else PetscCall(PetscArraycpy(aggregate, aggregate_of, n));
-      PetscCall(PetscLayoutDestroy(&before));
-      *ok = (PetscBool)((*aggregates)->N > 0);
+    ierr = PetscMalloc1(WORK * on->G.ncols, &work);
+    if (ierr) break;
+    ierr = AIJTCUPartStep(on, (PetscBool)!step, order, part->nodes->n, aggregate, aggregates, work, ok);
+    if (!ierr && *ok && step < k - 1) {
+      ierr = AIJTCUPartOfAggregates(on, *aggregates, work + 2 * on->G.ncols, &next, ok);
+      (void)AIJTCUPartDestroy(&made);
+      made = next;
     }
-    if (*ok && step < k - 1) {
-      PetscCall(AIJTCUPartOfAggregates(on, *aggregates, aggregate_of, &next, ok));
-      PetscCall(AIJTCUPartDestroy(&made));
-      if (*ok) made = next;
-    }
-    PetscCall(PetscFree(work));
-    if (!*ok) break;
+    (void)PetscFree(work);
   }
-  PetscCall(AIJTCUPartDestroy(&made));
-  if (!*ok) PetscCall(PetscLayoutDestroy(aggregates));
+  (void)AIJTCUPartDestroy(&made);
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -325,15 +338,17 @@ static PetscErrorCode AIJTCUPartEnd(PetscLayout nodes, PetscLayout owners, int p
 
 static PetscErrorCode AIJTCUCoarsenDistance(const AIJTCUPart *part, PetscInt k, const PetscInt order[], PetscCoarsenData **lists, PetscBool *ok)
 {
-  PetscInt   *aggregate;
-  PetscLayout aggregates;
+  PetscInt      *aggregate;
+  PetscLayout    aggregates = NULL;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(part->nodes->n, &aggregate));
-  PetscCall(AIJTCUPartDistance(part, k, order, aggregate, &aggregates, ok));
-  if (*ok) PetscCall(AIJTCUPartEnd(part->nodes, aggregates, 1, &aggregate, PETSC_FALSE, lists));
-  PetscCall(PetscLayoutDestroy(&aggregates));
-  PetscCall(PetscFree(aggregate));
+  ierr = AIJTCUPartDistance(part, k, order, aggregate, &aggregates, ok);
+  if (!ierr && *ok) ierr = AIJTCUPartEnd(part->nodes, aggregates, 1, &aggregate, PETSC_FALSE, lists);
+  (void)PetscLayoutDestroy(&aggregates);
+  (void)PetscFree(aggregate);
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -365,8 +380,8 @@ static PetscErrorCode AIJTCUPartTakers(const AIJTCUPart *beneath, const PetscInt
   for (PetscInt i = 0; i < (PetscInt)beneath->G.ncols; i++) taken[i] = i >= n ? (taken[i] ? i : -1) : owner[i] < n ? owner[i] : -1;
   ierr = AIJTCUDeviceBegin(&stream);
   if (!ierr) ierr = AIJTCUTakersOnStream(&beneath->G, taken, taker, stream, &err);
-  PetscCall(AIJTCUDeviceEnd(stream));
-  PetscCall(PetscFree(taken));
+  ierr = AIJTCUPartWorked(stream, ierr);
+  (void)PetscFree(taken);
   PetscCall(AIJTCUAgree(beneath->nodes->comm, ierr, (PetscBool)!err, ok));
   for (PetscInt i = 0; i < n && *ok; i++) {
     if (taker[i] < 0) continue;
@@ -382,14 +397,16 @@ static PetscErrorCode AIJTCUCoarsenNodes(const AIJTCUPart *part, const AIJTCUPar
 {
   const PetscInt n = part->nodes->n, nall = (PetscInt)part->G.ncols;
   PetscInt      *state, *owner, *of[2];
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc4(nall, &state, n, &owner, n, &of[0], n, &of[1]));
-  PetscCall(AIJTCUPartWalk(part, order, owner, state, ok));
-  for (PetscInt i = 0; i < n && *ok; i++) of[0][i] = owner[i] < 0 ? -1 : AIJTCUPartNumber(part, owner[i]);
-  if (*ok && beneath) PetscCall(AIJTCUPartTakers(beneath, owner, of[0], of[1], ok));
-  if (*ok) PetscCall(AIJTCUPartEnd(part->nodes, part->nodes, beneath ? 2 : 1, of, PETSC_TRUE, lists));
-  PetscCall(PetscFree4(state, owner, of[0], of[1]));
+  ierr = AIJTCUPartWalk(part, order, owner, state, ok);
+  for (PetscInt i = 0; i < n && !ierr && *ok; i++) of[0][i] = owner[i] < 0 ? -1 : AIJTCUPartNumber(part, owner[i]);
+  if (!ierr && *ok && beneath) ierr = AIJTCUPartTakers(beneath, owner, of[0], of[1], ok);
+  if (!ierr && *ok) ierr = AIJTCUPartEnd(part->nodes, part->nodes, beneath ? 2 : 1, of, PETSC_TRUE, lists);
+  (void)PetscFree4(state, owner, of[0], of[1]);
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -415,6 +432,7 @@ PetscErrorCode AIJTCUCoarsenParallel(MatCoarsen coarsen, PetscInt k, PetscBool *
   const PetscInt *order   = NULL;
   AIJTCUPart      part, beneath = {.nodes = NULL};
   Mat             of;
+  PetscErrorCode  ierr;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUHungPattern(coarsen->graph, NULL, &of));
@@ -422,23 +440,26 @@ PetscErrorCode AIJTCUCoarsenParallel(MatCoarsen coarsen, PetscInt k, PetscBool *
   PetscCall(AIJTCUPartOfHung(coarsen->graph, &part));
   if (of) PetscCall(AIJTCUPartOfHung(of, &beneath));
   if (coarsen->perm) PetscCall(ISGetIndices(coarsen->perm, &order));
-  if (k) PetscCall(AIJTCUCoarsenDistance(&part, k, order, &coarsen->agg_lists, done));
-  else PetscCall(AIJTCUCoarsenNodes(&part, of ? &beneath : NULL, order, &coarsen->agg_lists, done));
+  if (k) ierr = AIJTCUCoarsenDistance(&part, k, order, &coarsen->agg_lists, done);
+  else ierr = AIJTCUCoarsenNodes(&part, of ? &beneath : NULL, order, &coarsen->agg_lists, done);
   if (coarsen->perm) PetscCall(ISRestoreIndices(coarsen->perm, &order));
-  PetscCall(AIJTCUPartDestroy(&part));
-  PetscCall(AIJTCUPartDestroy(&beneath));
+  (void)AIJTCUPartDestroy(&part);
+  (void)AIJTCUPartDestroy(&beneath);
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The square of a graph that hangs on a matrix, on another empty one. Collective */
 PetscErrorCode AIJTCUSquareParallel(Mat G, Mat *square, PetscBool *done)
 {
-  AIJTCUPart part, made;
+  AIJTCUPart     part, made;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUPartOfHung(G, &part));
-  PetscCall(AIJTCUPartSquare(&part, &made, done));
-  PetscCall(AIJTCUPartDestroy(&part));
+  ierr = AIJTCUPartSquare(&part, &made, done);
+  (void)AIJTCUPartDestroy(&part);
+  PetscCall(ierr);
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatCreate(PetscObjectComm((PetscObject)G), square));
   PetscCall(MatSetOption(*square, MAT_STRUCTURE_ONLY, PETSC_TRUE));

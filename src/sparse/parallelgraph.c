@@ -142,14 +142,42 @@ static PetscErrorCode AIJTCUPartFinish(PetscLayout nodes, SparseGraph arrays, co
 
   PetscFunctionBegin;
   if (arrays.rowptr) AIJTCUWorkspaceUser(PETSC_TRUE);
-  PetscCall(AIJTCUAgree(nodes->comm, ierr, (PetscBool)!err, ok));
-  if (!*ok) {
-    PetscCall(AIJTCUArraysFree(&arrays));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  ierr = AIJTCUAgree(nodes->comm, ierr, (PetscBool)!err, ok);
+  if (ierr || !*ok) (void)AIJTCUArraysFree(&arrays);
+  PetscCall(ierr);
+  if (!*ok) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc1(columns->n, &ghosts));
   PetscCall(PetscArraycpy(ghosts, columns->columns, columns->n));
   PetscCall(AIJTCUPartCreate(nodes, &G, arrays, ghosts, part));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same of rows that others need, which are here: their lengths, and columns. Collective */
+static PetscErrorCode AIJTCUSquareOf(const AIJTCUPart *part, PetscInt lengths[], PetscInt list[], AIJTCUPart *square, PetscBool *ok)
+{
+  const PetscInt     n      = AIJTCUGhostsRows(&part->exchange, AIJTCU_USERS);
+  AIJTCUShipment     come   = {.sent = 0};
+  AIJTCUGhostColumns more   = {.n = 0};
+  SparseGraph        arrays = {.rowptr = NULL};
+  cudaStream_t       stream = NULL;
+  HrpbError          err    = HRPB_SUCCESS;
+  PetscInt          *columns;
+  PetscErrorCode     ierr;
+
+  PetscFunctionBegin;
+  for (PetscInt r = 0, k = 0; r < n; r++) {
+    for (const PetscInt end = k + lengths[r]; k < end; k++) list[k] = AIJTCUPartNumber(part, list[k]);
+  }
+  PetscCall(AIJTCUShipmentCreate(&part->exchange, AIJTCU_USERS, lengths, list, &come, &columns));
+  PetscCall(AIJTCUNumberColumns(part->nodes, AIJTCUPartGhosts(part), part->ghosts, come.received, columns, &more));
+  ierr = AIJTCUDeviceBegin(&stream);
+  if (!ierr) ierr = AIJTCUSquareOnStream(part, &more, &come, columns, stream, &arrays, &err);
+  ierr = AIJTCUPartWorked(stream, ierr);
+  ierr = AIJTCUPartFinish(part->nodes, arrays, &more, ierr, err, square, ok);
+  (void)AIJTCUGhostColumnsDestroy(&more);
+  (void)AIJTCUShipmentDestroy(&come);
+  (void)PetscFree(columns);
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -158,36 +186,21 @@ PetscErrorCode AIJTCUPartSquare(const AIJTCUPart *part, AIJTCUPart *square, Pets
 {
   const AIJTCUGhostRows *g      = &part->exchange;
   const PetscInt         n      = AIJTCUGhostsRows(g, AIJTCU_USERS);
-  AIJTCUShipment         come   = {.sent = 0};
-  AIJTCUGhostColumns     more   = {.n = 0};
-  SparseGraph            arrays = {.rowptr = NULL};
   cudaStream_t           stream = NULL;
   HrpbError              err    = HRPB_SUCCESS;
-  PetscInt              *lengths, *list = NULL, *columns;
+  PetscInt              *lengths, *list = NULL;
   PetscErrorCode         ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(n + 1, &lengths));
   ierr = AIJTCUDeviceBegin(&stream);
   if (!ierr) ierr = AIJTCUTakeOnStream(&part->G, n, g->rows, lengths, &list, stream, &err);
-  PetscCall(AIJTCUDeviceEnd(stream));
-  PetscCall(AIJTCUAgree(part->nodes->comm, ierr, (PetscBool)!err, ok));
-  if (*ok) {
-    for (PetscInt r = 0, k = 0; r < n; r++) {
-      for (const PetscInt end = k + lengths[r]; k < end; k++) list[k] = AIJTCUPartNumber(part, list[k]);
-    }
-    PetscCall(AIJTCUShipmentCreate(g, AIJTCU_USERS, lengths, list, &come, &columns));
-    PetscCall(AIJTCUNumberColumns(part->nodes, AIJTCUPartGhosts(part), part->ghosts, come.received, columns, &more));
-    ierr = AIJTCUDeviceBegin(&stream);
-    if (!ierr) ierr = AIJTCUSquareOnStream(part, &more, &come, columns, stream, &arrays, &err);
-    PetscCall(AIJTCUDeviceEnd(stream));
-    PetscCall(AIJTCUPartFinish(part->nodes, arrays, &more, ierr, err, square, ok));
-    PetscCall(AIJTCUGhostColumnsDestroy(&more));
-    PetscCall(AIJTCUShipmentDestroy(&come));
-    PetscCall(PetscFree(columns));
-  }
-  PetscCall(PetscFree(lengths));
-  PetscCall(PetscFree(list));
+  ierr = AIJTCUPartWorked(stream, ierr);
+  ierr = AIJTCUAgree(part->nodes->comm, ierr, (PetscBool)!err, ok);
+  if (!ierr && *ok) ierr = AIJTCUSquareOf(part, lengths, list, square, ok);
+  (void)PetscFree(lengths);
+  (void)PetscFree(list);
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -344,13 +357,9 @@ static PetscErrorCode AIJTCUCoarseRowsSelect(const AIJTCUPart *part, PetscInt na
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   The graph of aggregates. aggregate[i] is the number that the aggregate of node or ghost i has on all processes, or
-   negative. ok: all processes have it. Collective
-*/
-PetscErrorCode AIJTCUPartOfAggregates(const AIJTCUPart *part, PetscLayout aggregates, const PetscInt aggregate[], AIJTCUPart *coarse, PetscBool *ok)
+/* The same of rows of G P that others need, which are here. Collective */
+static PetscErrorCode AIJTCUCoarseRowsSum(const AIJTCUPart *part, PetscLayout aggregates, AIJTCUCoarseRows *a, AIJTCUPart *coarse, PetscBool *ok)
 {
-  AIJTCUCoarseRows a      = {.n = 0};
   AIJTCUGhostColumns more   = {.n = 0};
   SparseGraph        arrays = {.rowptr = NULL};
   cudaStream_t       stream = NULL;
@@ -359,28 +368,45 @@ PetscErrorCode AIJTCUPartOfAggregates(const AIJTCUPart *part, PetscLayout aggreg
   PetscErrorCode     ierr;
 
   PetscFunctionBegin;
+  for (PetscInt r = 0, k = 0; r < a->n; r++) {
+    for (const PetscInt end = k + a->lengths[r]; k < end; k++) {
+      a->list[k] = a->list[k] < aggregates->n ? aggregates->rstart + a->list[k] : a->columns.columns[a->list[k] - aggregates->n];
+    }
+  }
+  PetscCall(AIJTCUShipmentCreate(&a->owners, AIJTCU_OWNERS, a->lengths, a->list, &a->come, &columns));
+  PetscCall(AIJTCUNumberColumns(aggregates, a->columns.n, a->columns.columns, a->come.received, columns, &more));
+  PetscCall(AIJTCUCoarseRowsSelect(part, aggregates->n, a));
+  ierr = AIJTCUDeviceBegin(&stream);
+  if (!ierr) ierr = AIJTCUSumsOnStream(aggregates->n, a, &more, columns, stream, &arrays, &err);
+  ierr = AIJTCUPartWorked(stream, ierr);
+  ierr = AIJTCUPartFinish(aggregates, arrays, &more, ierr, err, coarse, ok);
+  (void)AIJTCUGhostColumnsDestroy(&more);
+  (void)PetscFree(columns);
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The graph of aggregates. aggregate[i] is the number that the aggregate of node or ghost i has on all processes, or
+   negative. ok: all processes have it. Collective
+*/
+PetscErrorCode AIJTCUPartOfAggregates(const AIJTCUPart *part, PetscLayout aggregates, const PetscInt aggregate[], AIJTCUPart *coarse, PetscBool *ok)
+{
+  AIJTCUCoarseRows a      = {.n = 0};
+  cudaStream_t     stream = NULL;
+  HrpbError        err    = HRPB_SUCCESS;
+  PetscErrorCode   ierr, end;
+
+  PetscFunctionBegin;
   PetscCall(AIJTCUCoarseRowsBegin(part, aggregates, aggregate, &a));
   ierr = AIJTCUDeviceBegin(&stream);
   if (!ierr) ierr = AIJTCURowsOfProductOnStream(part, aggregates->n, &a, stream, &err);
-  PetscCall(AIJTCUDeviceEnd(stream));
-  PetscCall(AIJTCUAgree(aggregates->comm, ierr, (PetscBool)!err, ok));
-  if (*ok) {
-    for (PetscInt r = 0, k = 0; r < a.n; r++) {
-      for (const PetscInt end = k + a.lengths[r]; k < end; k++) {
-        a.list[k] = a.list[k] < aggregates->n ? aggregates->rstart + a.list[k] : a.columns.columns[a.list[k] - aggregates->n];
-      }
-    }
-    PetscCall(AIJTCUShipmentCreate(&a.owners, AIJTCU_OWNERS, a.lengths, a.list, &a.come, &columns));
-    PetscCall(AIJTCUNumberColumns(aggregates, a.columns.n, a.columns.columns, a.come.received, columns, &more));
-    PetscCall(AIJTCUCoarseRowsSelect(part, aggregates->n, &a));
-    ierr = AIJTCUDeviceBegin(&stream);
-    if (!ierr) ierr = AIJTCUSumsOnStream(aggregates->n, &a, &more, columns, stream, &arrays, &err);
-    PetscCall(AIJTCUDeviceEnd(stream));
-    PetscCall(AIJTCUPartFinish(aggregates, arrays, &more, ierr, err, coarse, ok));
-    PetscCall(AIJTCUGhostColumnsDestroy(&more));
-    PetscCall(PetscFree(columns));
-  }
-  PetscCall(AIJTCUCoarseRowsEnd(&a));
+  ierr = AIJTCUPartWorked(stream, ierr);
+  ierr = AIJTCUAgree(aggregates->comm, ierr, (PetscBool)!err, ok);
+  if (!ierr && *ok) ierr = AIJTCUCoarseRowsSum(part, aggregates, &a, coarse, ok);
+  end = AIJTCUCoarseRowsEnd(&a);
+  PetscCall(ierr);
+  PetscCall(end);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

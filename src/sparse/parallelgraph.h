@@ -26,6 +26,14 @@ static inline PetscInt AIJTCUPartNumber(const AIJTCUPart *part, PetscInt column)
   return column < part->nodes->n ? part->nodes->rstart + column : part->ghosts[column - part->nodes->n];
 }
 
+/* AIJTCUDeviceEnd() after work that may have failed: the first error of both, for which others do not wait */
+static inline PetscErrorCode AIJTCUPartWorked(struct CUstream_st *stream, PetscErrorCode ierr)
+{
+  const PetscErrorCode end = AIJTCUDeviceEnd(stream);
+
+  return ierr ? ierr : end;
+}
+
 PETSC_INTERN PetscErrorCode AIJTCUPartCreate(PetscLayout, const SparseMatrix *, SparseGraph, PetscInt[], AIJTCUPart *);
 PETSC_INTERN PetscErrorCode AIJTCUPartDestroy(AIJTCUPart *);
 PETSC_INTERN PetscErrorCode AIJTCUPartTell(const AIJTCUPart *, PetscInt[]);

@@ -1172,7 +1172,7 @@ static PetscErrorCode IsHierarchy(const World *w, PetscBool *is)
   for (int k = 0; k < 2; k++) PetscCall(PCMGGetLevels(pc[k], &nlevels[k]));
   *is = (PetscBool)(nlevels[0] == nlevels[1] && nlevels[0] > 1);
   for (PetscInt l = 1; l < nlevels[0] && *is; l++) {
-    PetscInt m[2], n[2], count[2];
+    PetscInt m[2], n[2], count[2], first, end;
     Mat      P[2];
 
     for (int k = 0; k < 2; k++) {
@@ -1180,7 +1180,8 @@ static PetscErrorCode IsHierarchy(const World *w, PetscBool *is)
       PetscCall(MatGetSize(P[k], &m[k], &n[k]));
     }
     *is = (PetscBool)(m[0] == m[1] && n[0] == n[1]);
-    for (PetscInt row = 0; row < m[0] && *is; row++) {
+    PetscCall(MatGetOwnershipRange(P[1], &first, &end));
+    for (PetscInt row = first; row < end && *is; row++) {
       const PetscInt    *column[2];
       const PetscScalar *value[2];
 
