@@ -363,6 +363,75 @@ static void TestIndependent(int64_t n, int64_t reach, int64_t alone)
   }
 }
 
+/* What a process has of a matrix: rows from `first` up to `end`. Its columns come first then, and all others are ghosts */
+static Matrix PartOf(const Matrix &G, int64_t first, int64_t end, std::vector<HrpbInt> &ghosts)
+{
+  Matrix part = {"part", end - first, G.ncols, {0}, {}, {}};
+
+  ghosts.clear();
+  for (int64_t j = 0; j < G.ncols; j++) {
+    if (j < first || j >= end) ghosts.push_back((HrpbInt)j);
+  }
+  for (int64_t i = first; i < end; i++) {
+    for (int others = 0; others < 2; others++) {
+      for (HrpbInt k = G.rowptr[(size_t)i]; k < G.rowptr[(size_t)i + 1]; k++) {
+        const int64_t j = G.colidx[(size_t)k];
+
+        if ((j < first || j >= end) != others) continue;
+        part.colidx.push_back((HrpbInt)(!others ? j - first : end - first + (j < first ? j : j - (end - first))));
+        part.values.push_back(1);
+      }
+    }
+    part.rowptr.push_back((HrpbInt)part.colidx.size());
+  }
+  return part;
+}
+
+/* Sums over entries of ghosts agree if each has one opposite, and otherwise not. Rows that are taken are those of the matrix */
+static void TestGhosts(int64_t n)
+{
+  Matrix G = {"graph", n, n, {0}, {}, {}};
+  char   where[64];
+
+  snprintf(where, sizeof(where), "ghosts of %ld nodes", (long)n);
+  for (int lacking = 0; lacking < 2; lacking++) {
+    uint64_t sum[2] = {0, 0};
+
+    G.rowptr = {0};
+    G.colidx.clear();
+    G.values.clear();
+    for (int64_t i = 0; i < n; i++) {
+      for (int64_t j = 0; j < n; j++) {
+        if ((i + 1) * (j + 1) % 3 || (lacking && i == n - 1 && j == 0)) continue;
+        G.colidx.push_back((HrpbInt)j);
+        G.values.push_back(1);
+      }
+      G.rowptr.push_back((HrpbInt)G.colidx.size());
+    }
+    for (int p = 0; p < 3; p++) {
+      const int64_t        first = n * p / 3, end = n * (p + 1) / 3;
+      std::vector<HrpbInt> ghosts, rows, to = {0}, taken, right;
+      const Matrix         part = PartOf(G, first, end, ghosts);
+      SparseMatrix         g    = ToDevice(part);
+      uint64_t             of_part[2];
+
+      Report(SparseIsSymmetric(&g, NULL) == HRPB_SUCCESS, "columns that are rows are symmetric", where);
+      Check(SparseGhostSums(&g, first, ghosts.data(), NULL, of_part));
+      for (int k = 0; k < 2; k++) sum[k] += of_part[k];
+      for (int64_t i = end - first - 1; i >= 0; i -= 2) {
+        rows.push_back((HrpbInt)i);
+        for (HrpbInt k = part.rowptr[(size_t)i]; k < part.rowptr[(size_t)i + 1]; k++) right.push_back(part.colidx[(size_t)k]);
+        to.push_back((HrpbInt)right.size());
+      }
+      taken.resize(right.size());
+      Check(SparseTakeRows(&g, (int64_t)rows.size(), rows.data(), to.data(), NULL, taken.data()));
+      Report(taken == right, "rows that are taken", where);
+      FreeDevice(g);
+    }
+    Report((sum[0] == sum[1]) == !lacking, lacking ? "an entry of a ghost without its opposite" : "entries of ghosts", where);
+  }
+}
+
 /* Y + 3 X with an X that has some of Y's entries, and with one that has others */
 static void TestAdd(Pattern has)
 {
@@ -598,6 +667,7 @@ static void TestGraphs(void)
     for (int64_t reach : {1, 5, 50}) TestIndependent(n, reach, n / 3);
   }
   TestIndependent(small_run ? 60 : 700, 700, 0);
+  for (int64_t n : {6, 90}) TestGhosts(n);
   TestMisaligned();
   for (int64_t n : {1, 7, small_run ? 60 : 900}) {
     const HrpbScalar tiny = sizeof(HrpbScalar) == 8 ? 1e-170 : 1e-25, huge = sizeof(HrpbScalar) == 8 ? 1e200 : 1e30;

@@ -67,7 +67,7 @@ static PetscErrorCode SetCoordinates(PC pc, Mat A, PetscInt n)
 int main(int argc, char **argv)
 {
   PetscInt    n = 40, bs = 1;
-  PetscBool   coordinates = PETSC_FALSE;
+  PetscBool   coordinates = PETSC_FALSE, symmetric = PETSC_TRUE;
   PetscMPIInt size;
   GridValues  values = {.corners = PETSC_TRUE, .here = {9, 0.5}, .neighbour = {-1, -0.125}};
   Mat         A[2];
@@ -78,11 +78,13 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-bs", &bs, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-lone", &values.lone, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-oneway", &values.oneway, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-symmetric", &symmetric, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-coordinates", &coordinates, NULL));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   for (int k = 0; k < 2; k++) {
     PetscCall(GridCreate(!k ? MATAIJTCU : size > 1 ? MATMPIAIJ : MATSEQAIJ, n, bs, &values, &A[k]));
-    PetscCall(MatSetOption(A[k], MAT_SYMMETRIC, PETSC_TRUE));
+    if (symmetric) PetscCall(MatSetOption(A[k], MAT_SYMMETRIC, PETSC_TRUE));
     PetscCall(PCCreate(PETSC_COMM_WORLD, &pc[k]));
     PetscCall(PCSetOperators(pc[k], A[k], A[k]));
     PetscCall(PCSetType(pc[k], PCGAMG));

@@ -8,6 +8,7 @@ typedef struct {
   PetscReal here[2];      /* an unknown with itself, and with others of its point */
   PetscReal neighbour[2]; /* with the same unknown of a neighbour, and with its others */
   PetscInt  lone;         /* every lone-th point is coupled with nothing; 0 for none */
+  PetscInt  oneway;       /* every oneway-th point is not coupled with those behind it, but they with it; 0 for none */
 } GridValues;
 
 static inline PetscErrorCode GridCreate(MatType type, PetscInt n, PetscInt bs, const GridValues *values, Mat *A)
@@ -30,6 +31,7 @@ static inline PetscErrorCode GridCreate(MatType type, PetscInt n, PetscInt bs, c
 
       if (i < 0 || i >= n || j < 0 || j >= n || (dx && dy && !values->corners)) continue;
       if (values->lone && k != 4 && ((x + n * y) % values->lone == 0 || (i + n * j) % values->lone == 0)) continue;
+      if (values->oneway && k > 4 && (x + n * y) % values->oneway == 0) continue;
       for (PetscInt c = 0; c < bs; c++) PetscCall(MatSetValue(*A, row, (i + n * j) * bs + c, v[c != row % bs], INSERT_VALUES));
     }
   }
