@@ -407,6 +407,9 @@ int main(int argc, char **argv)
     test:
       suffix: cuda_no_code
       args: -for_device
+    test:
+      suffix: cuda_no_code_hierarchy
+      args: -only hierarchy -pc_gamg_aggressive_square_graph {{0 1}}
 
   testset: # bricks of the reordered matrix
     requires: cuda !complex

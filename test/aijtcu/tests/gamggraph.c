@@ -121,6 +121,18 @@ int main(int argc, char **argv)
       args: -pc_gamg_mis_k_minimum_degree_ordering -pc_gamg_aggressive_square_graph {{0 1}} -pc_gamg_low_memory_threshold_filter -n 61
 
     test:
+      suffix: nodes
+      args: -pc_gamg_mat_coarsen_type mis -n 20
+
+    test:
+      suffix: distance
+      args: -pc_gamg_aggressive_square_graph 0 -pc_gamg_aggressive_mis_k 3 -pc_gamg_agg_nsmooths 0 -n 61
+
+    test:
+      suffix: oneway
+      args: -symmetric 0 -oneway {{0 7}} -pc_gamg_agg_nsmooths 0
+
+    test:
       suffix: lone
       nsize: 1
       args: -lone {{3 50}} -pc_gamg_aggressive_square_graph {{0 1}} -n 20
