@@ -16,8 +16,8 @@ extern "C" const SpmmKernel ComplexCsrRows, ComplexCsrNodes; /* rows.cu, nodes.c
 
 /*
    parts.cu: list the rows that are cut, and their parts, in the plan; the bytes of workspace for the sums of parts;
-   rows of the product from these. R is a row-major copy of the real B with leading dimension ldr
+   rows of the product from these
 */
 HrpbError ComplexCutDevice(const CsrSchedule *, const HrpbInt *rowptr, cudaStream_t, VectorPlan *);
 size_t    ComplexPartialBytes(const VectorPlan *, int64_t N);
-HrpbError ComplexCombine(const SpmmMatrix *, const SpmmOperands *, const VectorPair *sums, const HrpbScalar *R, int32_t ldr, cudaStream_t);
+HrpbError ComplexCombine(const SpmmMatrix *, const struct ComplexProduct &, const VectorPair *sums, cudaStream_t);

@@ -4,7 +4,7 @@
    The schedule of the real matrix says which rows are cut. Both real rows of a complex one have the same length, so
    they are cut alike, and stand one behind the other in its list: a part of the complex row has half as many entries.
 */
-#include "pairs.cuh"
+#include "copy.cuh"
 
 enum {
   THREADS = 256,
@@ -16,13 +16,10 @@ enum {
 
 namespace {
 struct CombineArgs {
-  const HrpbInt       *rowptr, *colidx;
-  const VectorPair    *values, *sums;
-  const HrpbScalar    *R, *C0; /* C0 is NULL where nothing is added */
-  HrpbScalar          *C;
+  ComplexProduct       p;
+  const VectorPair    *sums;
   const VectorLongRow *rows;
-  int64_t              ldc, ldc0;
-  int32_t              ldr, N, nhuge, nrows; /* huge rows, which come first, and all */
+  int32_t              nhuge, nrows; /* huge rows, which come first, and all */
 };
 
 /* A sum with what rounding has taken from it */
@@ -50,36 +47,19 @@ static __device__ __forceinline__ Compensated SumOfLane(const CombineArgs &a, co
 {
   Compensated s = {};
 
-  if (n >= a.N) return s;
+  if (n >= a.p.N) return s;
 #pragma unroll READS
-  for (int32_t k = first; k < r.nparts; k += step) Add(&s, VectorRead(a.sums + (int64_t)(r.first + k) * a.N + n));
+  for (int32_t k = first; k < r.nparts; k += step) Add(&s, VectorRead(a.sums + (int64_t)(r.first + k) * a.p.N + n));
   return s;
-}
-
-/* The row in column n with one entry after the other, as MATAIJ adds them */
-static __device__ __noinline__ VectorPair InOneGo(const CombineArgs &a, int32_t row, int32_t n)
-{
-  const HrpbInt end = a.rowptr[row + 1];
-  VectorPair    sum = {};
-
-#pragma unroll READS
-  for (HrpbInt k = a.rowptr[row]; k < end; k++) {
-    const HrpbScalar *b = a.R + 2 * (int64_t)a.colidx[k] * a.ldr + n;
-
-    sum = VectorFma(a.values[k], VectorPair{b[0], b[a.ldr]}, sum);
-  }
-  return VectorOneNan(sum);
 }
 
 /* A sum that is not finite is made again: a part may overflow where the entries one by one do not */
 static __device__ __forceinline__ void Store(const CombineArgs &a, const VectorLongRow &r, int32_t n, const Compensated &s)
 {
-  VectorPair sum = s.sum + s.lost;
+  const VectorPair sum = s.sum + s.lost;
 
-  if (n >= a.N || !r.nparts) return;
-  if (!VectorIsFinite(sum)) sum = InOneGo(a, r.row, n);
-  if (a.C0) sum = *(const VectorPair *)(a.C0 + 2 * (int64_t)r.row + n * a.ldc0) + sum; /* which may be C */
-  *(VectorPair *)(a.C + 2 * (int64_t)r.row + n * a.ldc) = sum;
+  if (n >= a.p.N || !r.nparts) return;
+  ComplexStoreSum(a.p, r.row, n, VectorIsFinite(sum) ? sum : ComplexInOneGo(a.p, r.row, n));
 }
 
 /* A warp has a row and a few columns. If the row is huge, all warps of the thread block have it */
@@ -92,7 +72,7 @@ static __global__ void __launch_bounds__(THREADS) CombinePairs(const __grid_cons
   const VectorLongRow    r    = i < a.nrows ? a.rows[i] : VectorLongRow{0, 0, 0};
 
   HrpbWaitForKernelBefore();
-  for (int32_t n = blockIdx.y * COLUMNS + column; n - column < a.N; n += gridDim.y * COLUMNS) {
+  for (int32_t n = blockIdx.y * COLUMNS + column; n - column < a.p.N; n += gridDim.y * COLUMNS) {
     Compensated s = huge ? SumOfLane(a, r, n, warp * LANES + lane, THREADS / COLUMNS) : SumOfLane(a, r, n, lane, LANES);
 
     AddLanes(&s);
@@ -109,14 +89,12 @@ static __global__ void __launch_bounds__(THREADS) CombinePairs(const __grid_cons
   }
 }
 
-HrpbError ComplexCombine(const SpmmMatrix *A, const SpmmOperands *o, const VectorPair *sums, const HrpbScalar *R, int32_t ldr,
-  cudaStream_t stream)
+HrpbError ComplexCombine(const SpmmMatrix *A, const ComplexProduct &p, const VectorPair *sums, cudaStream_t stream)
 {
-  const int32_t     most = 65535; /* of the second dimension of a grid */
-  const VectorPlan *v    = A->vector;
-  const int32_t     N    = (int32_t)o->N, nhuge = A->csr->nhuge / 2, tiles = (N + COLUMNS - 1) / COLUMNS;
-  const CombineArgs a    = {A->rowptr, A->colidx, (const VectorPair *)A->values, sums, R, o->update == SPMM_ADD ? o->Y0.array : NULL,
-       o->Y.array, (const VectorLongRow *)v->long_rows, o->Y.ld, o->Y0.ld, ldr, N, nhuge, v->nlong};
+  const int32_t     most  = 65535; /* of the second dimension of a grid */
+  const VectorPlan *v     = A->vector;
+  const int32_t     nhuge = A->csr->nhuge / 2, tiles = (p.N + COLUMNS - 1) / COLUMNS;
+  const CombineArgs a = {p, sums, (const VectorLongRow *)v->long_rows, nhuge, v->nlong};
   const dim3        grid(nhuge + (v->nlong - nhuge + WARPS - 1) / WARPS, tiles < most ? tiles : most);
 
   return v->nlong ? LaunchAfter(CombinePairs, grid, THREADS, 0, stream, a) : HRPB_SUCCESS;

@@ -5,8 +5,8 @@
      test-complex         all tests
      test-complex -small  few and small ones, to run under compute-sanitizer
 
-   Kernels for several columns add the entries of a row one after the other, so their results are known to the bit,
-   unless the row is cut. Those of kernels for one vector are compared within rounding.
+   Kernels for several columns add the entries of a row one after the other, or two at a time, so their results are
+   known to the bit, unless the row is cut. Those of kernels for one vector are compared within rounding.
 */
 #include "real/real.h"
 #include "matrices.cuh"
@@ -98,20 +98,33 @@ static void TestRealMatrix(const Test &t, const OnDevice &d, HrpbInt **real_rowp
   cudaFree(real_values);
 }
 
+/* What B has: random numbers, some NaN and Inf among them, or numbers whose products overflow where a few are added */
+enum Numbers {
+  USUAL,
+  SPECIAL,
+  LARGE
+};
+
 /* What a product with N columns is, and what went into it */
 struct Product {
   std::vector<Complex> B, C0;
   int64_t              N, ldb, ldc;
-  bool                 adds, in_place, special;
+  bool                 adds, in_place;
+  Numbers              numbers;
 };
 
-static Product MakeProduct(const Matrix *A, int64_t N, bool adds, bool in_place, bool special)
+static Product MakeProduct(const Matrix *A, int64_t N, bool adds, bool in_place, Numbers numbers)
 {
+  const HrpbScalar large = numbers == LARGE ? std::numeric_limits<HrpbScalar>::max() / 2 : 1;
   const HrpbScalar inf = std::numeric_limits<HrpbScalar>::infinity(), nan = std::numeric_limits<HrpbScalar>::quiet_NaN();
   const Complex    specials[] = {{inf, 0}, {1, -inf}, {nan, 2}, {-inf, inf}, {3, nan}};
-  Product          p = {{}, {}, N, A->ncols + 3, A->nrows + 2, adds, in_place, special};
+  Product          p = {{}, {}, N, A->ncols + 3, A->nrows + 2, adds, in_place, numbers};
 
-  for (int64_t k = 0; k < p.ldb * N; k++) p.B.push_back(special && Random() % 37 == 0 ? specials[Random() % 5] : RandomComplex());
+  for (int64_t k = 0; k < p.ldb * N; k++) {
+    const Complex x = RandomComplex();
+
+    p.B.push_back(numbers == SPECIAL && Random() % 37 == 0 ? specials[Random() % 5] : Complex{large * x.re, large * x.im});
+  }
   for (int64_t k = 0; k < p.ldc * N; k++) p.C0.push_back(RandomComplex());
   return p;
 }
@@ -127,10 +140,11 @@ static bool Right(HrpbScalar got, HrpbScalar stated, long double sum, long doubl
 }
 
 /*
-   bits: whether the kernel adds the entries of a row one after the other. Kernels for one vector count complex numbers,
-   the others their parts
+   together: entries of a row that the kernel adds to each other before it adds their sum to that of the row; 0 where
+   the bits are not known. What is not finite then is that of one entry after the other. Kernels for one vector count
+   complex numbers, the others their parts
 */
-static void TestProduct(const Test &t, const OnDevice &d, const SpmmKernel *k, const CsrSchedule *schedule, const VectorPlan *plan, const Product &p, bool conjugate, bool bits)
+static void TestProduct(const Test &t, const OnDevice &d, const SpmmKernel *k, const CsrSchedule *schedule, const VectorPlan *plan, const Product &p, bool conjugate, int together)
 {
   const int64_t        m = t.A->nrows, parts = k->op == SPMM_OP_VECTOR ? 1 : 2;
   const Complex        guard = {-77, -78};
@@ -144,7 +158,7 @@ static void TestProduct(const Test &t, const OnDevice &d, const SpmmKernel *k, c
   int64_t              wrong = 0, beside = 0;
   char                 where[256];
 
-  snprintf(where, sizeof(where), "%s %ldx%ld, %s, %ld columns%s%s%s", t.A->name, (long)m, (long)t.A->ncols, k->name, (long)p.N, p.adds ? ", C0 is added" : "", p.in_place ? ", C is C0" : "", p.special ? ", NaN and Inf" : "");
+  snprintf(where, sizeof(where), "%s %ldx%ld, %s, %ld columns%s%s%s", t.A->name, (long)m, (long)t.A->ncols, k->name, (long)p.N, p.adds ? ", C0 is added" : "", p.in_place ? ", C is C0" : "", p.numbers == SPECIAL ? ", NaN and Inf" : p.numbers == LARGE ? ", large numbers" : "");
   if (p.in_place) std::copy(p.C0.begin(), p.C0.end(), start.begin());
   dC = Upload(Parts(start));
   o  = SpmmPlain(p.N, B, parts * p.ldb, dC, parts * p.ldc);
@@ -173,20 +187,26 @@ static void TestProduct(const Test &t, const OnDevice &d, const SpmmKernel *k, c
         continue;
       }
       const Complex c0_   = p.adds ? p.C0[i + n * p.ldc] : Complex{0, 0};
-      Complex       sum   = {0, 0};
+      Complex       sum   = {0, 0}, some = {0, 0}, sums = {0, 0};
       long double   re = 0, im = 0, size = 0;
 
       for (HrpbInt e = t.rowptr[i]; e < t.rowptr[i + 1]; e++) {
         const Complex a = Conjugated(t.values[e], conjugate), x = p.B[t.colidx[e] + n * p.ldb];
 
-        sum = Fma(a, x, sum);
+        sum  = Fma(a, x, sum);
+        some = Fma(a, x, some);
+        if (together && ((e - t.rowptr[i]) % together == together - 1 || e + 1 == t.rowptr[i + 1])) {
+          sums = {sums.re + some.re, sums.im + some.im};
+          some = {0, 0};
+        }
         re += (long double)a.re * x.re - (long double)a.im * x.im;
         im += (long double)a.re * x.im + (long double)a.im * x.re;
         size += (fabsl(a.re) + fabsl(a.im)) * (fabsl(x.re) + fabsl(x.im));
       }
+      if (together > 1 && std::isfinite(sums.re) && std::isfinite(sums.im)) sum = sums;
       if (p.adds) sum = {c0_.re + sum.re, c0_.im + sum.im};
       size += fabsl(c0_.re) + fabsl(c0_.im);
-      wrong += !Right(got.re, sum.re, re + c0_.re, size, bits) || !Right(got.im, sum.im, im + c0_.im, size, bits);
+      wrong += !Right(got.re, sum.re, re + c0_.re, size, together) || !Right(got.im, sum.im, im + c0_.im, size, together);
     }
   }
   Report(wrong == 0, "wrong", where);
@@ -273,16 +293,17 @@ static void TestMatrix(const Matrix &A, Kind kind, int64_t first)
   for (int64_t N : widths) {
     if (small_run && N > 40) continue;
     for (int updates = 0; updates < 3; updates++, call++) { /* C = A B, C = C0 + A B, C = C + A B */
-      const Product      p = MakeProduct(&A, N, updates > 0, updates > 1, call % 2 == 1);
+      const Product      p = MakeProduct(&A, N, updates > 0, updates > 1, call % 2 == 1 ? SPECIAL : USUAL);
       const SpmmOperands o = SpmmPlain(N, NULL, 2, NULL, 2);
       const SpmmKernel  *k = ComplexCsrKernel(&schedule, &pairs, &o);
 
       Report(k && !strcmp(k->name, NameOf(kind, N)), "another kernel than expected", A.name);
-      if (k) TestProduct(t, d, k, &schedule, &pairs, p, false, kind != CUT);
+      if (k) TestProduct(t, d, k, &schedule, &pairs, p, false, kind == CUT ? 0 : kind == RUNS ? 1 : 2);
+      if (k && kind != CUT && N > 4) TestProduct(t, d, k, &schedule, &pairs, MakeProduct(&A, N, updates > 0, updates > 1, LARGE), false, kind == RUNS ? 1 : 2);
       if (N == 1) {
-        for (bool conjugate : {false, true}) TestProduct(t, d, ComplexVectorKernel(&plan, conjugate), NULL, &plan, p, conjugate, false);
+        for (bool conjugate : {false, true}) TestProduct(t, d, ComplexVectorKernel(&plan, conjugate), NULL, &plan, p, conjugate, 0);
       }
-      if (N > 1 && N < 4 && !updates) TestProduct(t, d, ComplexCsrColumnsKernel(), NULL, &plan, p, false, false);
+      if (N > 1 && N < 4 && !updates) TestProduct(t, d, ComplexCsrColumnsKernel(), NULL, &plan, p, false, 0);
     }
   }
   CsrScheduleDestroyDevice(&schedule, NULL);
