@@ -84,9 +84,9 @@ static __device__ __noinline__ void ComplexStoreAgain(const ComplexProduct &p, i
 }
 
 /*
-   Store a lane's sums of nrows rows, of K vectors that are G lanes apart, the first of them at column n0. Those that are
-   not finite are made again: two terms may overflow together where the entries one by one do not. C may be C0, so they
-   are not stored before
+   Store a lane's sums of nrows rows, of K vectors that are G lanes apart, the first of them at column n0. Those that
+   are not finite are made again: two terms may overflow together where the entries one by one do not. C may be C0, so
+   they are not stored before
 */
 template <int G, int K, int ROWS>
 static __device__ __forceinline__ void ComplexStore(const ComplexProduct &p, int64_t row, int32_t nrows, int32_t n0, const ComplexColumns (&re)[ROWS][K],
