@@ -200,7 +200,8 @@ const SpmmKernel *ComplexCsrKernel(const CsrSchedule *s, const VectorPlan *v, co
 {
   if (v->nparts != s->nparts / 2 || !PairsTake(NULL, NULL, o, NULL)) return NULL;
   if (s->rows_entries) return &ComplexCsrRows;
-  return v->nnodes && o->N >= COMPLEX_MANY ? &ComplexCsrNodes : &pairs;
+  if (s->nparts || o->N < COMPLEX_MANY) return &pairs;
+  return v->nnodes ? &ComplexCsrNodes : &ComplexCsrSingles;
 }
 
 /* A row has one lane in this plan: nodes are sought whatever the lengths of rows. Rows that are cut have none */

@@ -1,7 +1,7 @@
 /*
    CSR of complex numbers times a block, where rows come in nodes: a few rows, one behind the other, that have the same
    columns (vector/vector.h). It is csr.cu of this folder with a node in place of a row: the row of B that an entry
-   meets is read once for all rows of the node. The bits are the same.
+   meets is read once for all rows of the node. The bits are the same. Rows that are in no nodes are nodes of one row.
 
    What the lanes of a group read of a node is on its way into shared memory while they multiply with what is there.
 */
@@ -23,13 +23,13 @@ static __host__ __device__ constexpr int ChunkOf(int rows)
 /* Thread blocks on a multiprocessor, which leave each registers for its sums */
 static __host__ __device__ constexpr int BlocksOf(int rows, int vectors)
 {
-  return vectors == 1 ? (rows <= 2 ? 6 : rows == 3 ? 5 : 4) : rows == 2 ? 5 : rows <= 6 ? 3 : 2;
+  return rows == 1 ? (vectors == 1 ? 8 : 6) : vectors == 1 ? (rows == 2 ? 6 : rows == 3 ? 5 : 4) : rows == 2 ? 5 : rows <= 6 ? 3 : 2;
 }
 
 namespace {
 struct CsrNodesArgs {
   ComplexProduct p;
-  const int32_t *nodes;
+  const int32_t *nodes; /* NULL where they have one row each */
   int32_t        nnodes;
 };
 
@@ -61,7 +61,7 @@ template <int G, int K, int ROWS> static __global__ void __launch_bounds__(THREA
   HrpbWaitForKernelBefore();
 
   const bool        is  = node < a.nnodes;
-  const int32_t     row = is ? __ldg(a.nodes + node) : 0, nrows = is ? __ldg(a.nodes + node + 1) - row : 0;
+  const int32_t     row = !is ? 0 : ROWS == 1 ? node : __ldg(a.nodes + node), nrows = !is ? 0 : ROWS == 1 ? 1 : __ldg(a.nodes + node + 1) - row;
   const HrpbInt     begin  = __ldg(a.p.rowptr + row);
   const int32_t     length = is ? (int32_t)(__ldg(a.p.rowptr + row + 1) - begin) : 0, longest = HrpbMostOfLanes(length);
   const HrpbScalar *r      = a.p.R + (n0 < a.p.N ? n0 : 0);
@@ -151,14 +151,27 @@ template <int ROWS> static HrpbError LaunchFor(const CsrNodesArgs &a, cudaStream
 /* nrows, ncols and the operands are those of the real matrix, arrays and VectorPlan those of the complex one */
 static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
 {
-  const int32_t N = (int32_t)o->N, ldr = ComplexLeadingDimension(N), rows = A->vector->node_rows;
-  HrpbScalar   *R = (HrpbScalar *)work;
-  CsrNodesArgs  a = {ComplexProductOf(A, o, R, ldr), (const int32_t *)A->vector->nodes, A->vector->nnodes};
+  const VectorPlan *v = A->vector;
+  const int32_t     N = (int32_t)o->N, ldr = ComplexLeadingDimension(N), rows = v->nnodes ? v->node_rows : 1;
+  HrpbScalar       *R = (HrpbScalar *)work;
+  CsrNodesArgs      a = {ComplexProductOf(A, o, R, ldr), (const int32_t *)v->nodes, v->nnodes ? v->nnodes : (int32_t)(A->nrows / 2)};
 
-  if (!PairsTake(NULL, NULL, o, NULL) || !rows) return HRPB_ERR_UNSUPPORTED;
+  if (!PairsTake(NULL, NULL, o, NULL) || v->nparts) return HRPB_ERR_UNSUPPORTED;
   HrpbCall(RowMajor(o->X.array, o->X.ld, (int32_t)A->ncols, N, R, (int32_t)A->ncols, ldr, stream));
+  if (rows == 1) return LaunchFor<1>(a, stream);
   return rows == 2 ? LaunchFor<2>(a, stream) : rows == 3 ? LaunchFor<3>(a, stream) : rows == 4 ? LaunchFor<4>(a, stream) : rows == 6 ? LaunchFor<6>(a, stream) : LaunchFor<VECTOR_NODE>(a, stream);
 }
+
+/* csr-complex from COMPLEX_MANY columns on, where no row is cut */
+SPMM_KERNEL(ComplexCsrSingles) = {
+  .name   = "csr-complex",
+  .what   = "CSR of complex numbers times a row-major copy of B",
+  .op     = SPMM_OP_PRODUCT,
+  .format = SPMM_CSR,
+  .takes  = PairsTake,
+  .work   = WorkBytes,
+  .run    = Run
+};
 
 SPMM_KERNEL(ComplexCsrNodes) = {
   .name   = "csr-nodes-complex",

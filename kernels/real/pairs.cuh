@@ -12,7 +12,7 @@
 /* Column-major operands, plain or added. Nothing but the operands is looked at */
 bool PairsTake(const SpmmFacts *, const HrpbParams *, const SpmmOperands *, const SpmmDevice *);
 
-extern "C" const SpmmKernel ComplexCsrRows, ComplexCsrNodes; /* rows.cu, nodes.cu */
+extern "C" const SpmmKernel ComplexCsrRows, ComplexCsrNodes, ComplexCsrSingles; /* rows.cu, nodes.cu */
 
 /*
    parts.cu: list the rows that are cut, and their parts, in the plan; the bytes of workspace for the sums of parts;

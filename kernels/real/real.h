@@ -24,7 +24,7 @@ enum {
   COMPLEX_ENTRIES = 4, /* of the real matrix for one of the complex matrix */
   COMPLEX_FEW     = 2, /* columns that take less time one by one, */
   COMPLEX_FEW_CUT = 3, /* and the same where rows are cut */
-  COMPLEX_MANY    = 5  /* columns from which on rows are multiplied by nodes */
+  COMPLEX_MANY    = 5  /* columns from which on nodes are multiplied, and rows that are not cut as nodes of one row */
 };
 
 /* HRPB_ERR_OVERFLOW where the real matrix has more rows, columns or entries than HrpbInt counts */

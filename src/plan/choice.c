@@ -171,23 +171,23 @@ static HrpbParams AIJTCUSuitableFormat(const AIJTCUQuestion *q, const SpmmFacts 
 }
 
 /*
-   Whether pairs pay (HrpbParams.pairs): in double precision, with few columns where bricks are at least a quarter full,
-   and with more where they are nearly full (kernels/EXPERIMENTS.md). Elsewhere they have not been timed. On the host
-   bricks are a reference
+   Whether pairs pay (HrpbParams.pairs): in double precision, where bricks are at least a quarter full. With 16 columns
+   and less they take nine tenths of the time, with more as much on average, and have half of the values' bytes
+   (kernels/EXPERIMENTS.md). Elsewhere they have not been timed. On the host bricks are a reference
 */
 static PetscBool AIJTCUPairsPay(const AIJTCUQuestion *q)
 {
-  const PetscReal quarter_full = 0.25, nearly_full = 0.9, alpha = q->f->survey_state == AIJTCU_READY ? AIJTCUAlphaOf(&q->f->matrix.survey) : 0;
+  const PetscReal quarter_full = 0.25, alpha = q->f->survey_state == AIJTCU_READY ? AIJTCUAlphaOf(&q->f->matrix.survey) : 0;
 
   if (!q->f->on_device) return PETSC_TRUE;
-  return (PetscBool)(PetscDefined(USE_REAL_DOUBLE) && alpha >= quarter_full && q->N <= (alpha >= nearly_full ? 64 : 16));
+  return (PetscBool)(PetscDefined(USE_REAL_DOUBLE) && alpha >= quarter_full);
 }
 
-/* Time of bricks in the format that suits the matrix, even if another is set. Pairs save a tenth, or more */
+/* Time of bricks in the format that suits the matrix, even if another is set. Pairs save a tenth with few columns */
 static double AIJTCUSecondsOfBricks(const AIJTCUQuestion *q)
 {
   const HrpbParams format = AIJTCUSuitableFormat(q, &q->f->matrix);
-  const double     share = AIJTCU_PARTS > 1 && q->op == SPMM_OP_PRODUCT && format.window_cols > 1 && AIJTCUPairsPay(q) ? 0.9 : 1;
+  const double     share = AIJTCU_PARTS > 1 && q->op == SPMM_OP_PRODUCT && format.window_cols > 1 && q->N <= 16 && AIJTCUPairsPay(q) ? 0.9 : 1;
 
   return share * AIJTCUSecondsOf(q, AIJTCUKernelToCompare(q, SPMM_BRICKS, &q->f->matrix, &format), &format);
 }
