@@ -475,17 +475,17 @@ int main(int argc, char **argv)
       nsize: {{1 2}}
       args: -dense_type densecuda -mat_aijtcu_path csr -expect csr -uneven -m 300 -widths 3,5,9,33,71 -use_gpu_aware_mpi 0
 
-    test: # bricks of pairs: built for few columns, and kept for many
+    test: # bricks of pairs, whatever the first product has
       suffix: cuda_pairs
       requires: cuda
-      args: -dense_type densecuda -mat_aijtcu_path tcu -expect tcu -full -m 150 -widths 4,33,64,96
+      args: -dense_type densecuda -mat_aijtcu_path tcu -expect tcu -full -m 150 -widths {{4,33,64,96 96,4}}
 
     test: # the same in a format that is set
       suffix: cuda_pairs_format
       requires: cuda
       args: -dense_type densecuda -mat_aijtcu_path tcu -expect tcu -full -m 150 -widths 4,33 -mat_aijtcu_format {{8,64,32,8 16,128,32,16}}
 
-    test: # none where the first product has many columns; in parallel
+    test: # the same in parallel
       suffix: cuda_full
       requires: cuda
       nsize: {{1 2}}
