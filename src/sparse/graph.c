@@ -19,7 +19,8 @@ typedef struct {
   PetscBool       symmetrize, scale;
 } AIJTCUGraph;
 
-static PetscErrorCode AIJTCUGraphMake(const AIJTCUGraph *a, const SparseMatrix *M, cudaStream_t stream, SparseGraph *g, HrpbError *err)
+static PetscErrorCode AIJTCUGraphMake(const AIJTCUGraph *a, const SparseMatrix *M, cudaStream_t stream, SparseGraph *g,
+  HrpbError *err)
 {
   int32_t at[SPARSE_MOST_BLOCK];
 
@@ -60,7 +61,8 @@ static PetscErrorCode AIJTCUGraphValues(Mat G, const SparseGraph *g)
 }
 
 /* A graph, or the part of one that a block of a parallel matrix has, as a sequential matrix with g, or without edges */
-static PetscErrorCode AIJTCUGraphMat(MPI_Comm comm, MatType type, PetscInt nrows, PetscInt ncols, const SparseGraph *g, Mat *G)
+static PetscErrorCode AIJTCUGraphMat(MPI_Comm comm, MatType type, PetscInt nrows, PetscInt ncols, const SparseGraph *g,
+  Mat *G)
 {
   PetscFunctionBegin;
   PetscCall(MatCreate(comm, G));
@@ -106,7 +108,8 @@ static PetscErrorCode AIJTCUGraphOf(Mat A, const AIJTCUGraph *a, MatType type, M
 }
 
 /* Columns of nodes, if there are all columns of each */
-static PetscErrorCode AIJTCUGraphColumns(PetscInt n, const PetscInt columns[], PetscInt bs, PetscInt nodes[], HrpbError *err)
+static PetscErrorCode AIJTCUGraphColumns(PetscInt n, const PetscInt columns[], PetscInt bs, PetscInt nodes[],
+  HrpbError *err)
 {
   PetscFunctionBegin;
   if (n % bs) *err = HRPB_ERR_UNSUPPORTED;
@@ -167,8 +170,8 @@ static PetscErrorCode AIJTCUGraphParallel(Mat A, const AIJTCUGraph *a, Mat *G, P
    The pattern of a graph, symmetric. It is that of the matrix where there are no blocks, and then g stays empty. What
    is not symmetric, and shall not be made so, is not made
 */
-static PetscErrorCode AIJTCUGraphPatternMake(const AIJTCUGraph *a, const SparseMatrix *M, cudaStream_t stream, SparseGraph *g,
-  HrpbError *err)
+static PetscErrorCode AIJTCUGraphPatternMake(const AIJTCUGraph *a, const SparseMatrix *M, cudaStream_t stream,
+  SparseGraph *g, HrpbError *err)
 {
   SparseMatrix pattern = *M;
   int32_t      at[SPARSE_MOST_BLOCK];
@@ -216,7 +219,8 @@ static PetscErrorCode AIJTCUGraphHung(Mat A, const AIJTCUGraph *a, Mat *G, HrpbE
 
   #if AIJTCU_HAVE_PARALLEL_COARSENING
 /* The pattern of a block of A, which becomes that of its graph; g has it then, if there are blocks */
-static PetscErrorCode AIJTCUGraphBlockPattern(const AIJTCUGraph *a, SparseMatrix *M, cudaStream_t stream, SparseGraph *g, HrpbError *err)
+static PetscErrorCode AIJTCUGraphBlockPattern(const AIJTCUGraph *a, SparseMatrix *M, cudaStream_t stream,
+  SparseGraph *g, HrpbError *err)
 {
   int32_t at[SPARSE_MOST_BLOCK];
 
@@ -229,8 +233,8 @@ static PetscErrorCode AIJTCUGraphBlockPattern(const AIJTCUGraph *a, SparseMatrix
 }
 
 /* Both blocks side by side. Those of M that have no entries have no arrays. sums tell whether ghosts' entries are symmetric */
-static PetscErrorCode AIJTCUGraphJoinOnStream(const AIJTCUGraph *a, SparseMatrix M[2], PetscInt first, const PetscInt ghosts[],
-  cudaStream_t stream, SparseGraph *joined, PetscInt64 sums[2], HrpbError *err)
+static PetscErrorCode AIJTCUGraphJoinOnStream(const AIJTCUGraph *a, SparseMatrix M[2], PetscInt first,
+  const PetscInt ghosts[], cudaStream_t stream, SparseGraph *joined, PetscInt64 sums[2], HrpbError *err)
 {
   SparseGraph  g[2]  = {{.rowptr = NULL}, {.rowptr = NULL}};
   const size_t bytes = sizeof(HrpbInt) * (size_t)(M[0].nrows + 1);
@@ -270,8 +274,8 @@ static PetscErrorCode AIJTCUGraphJoinOnStream(const AIJTCUGraph *a, SparseMatrix
 }
 
 /* The part that this process has of a graph's pattern. It is square, and symmetric if sums of all processes agree */
-static PetscErrorCode AIJTCUGraphJoin(Mat A, const AIJTCUGraph *a, SparseGraph *joined, PetscInt **ghosts, PetscInt *nghosts, PetscInt64 sums[2],
-  HrpbError *err)
+static PetscErrorCode AIJTCUGraphJoin(Mat A, const AIJTCUGraph *a, SparseGraph *joined, PetscInt **ghosts,
+  PetscInt *nghosts, PetscInt64 sums[2], HrpbError *err)
 {
   const PetscInt *columns;
   cudaStream_t    stream = NULL;
@@ -361,8 +365,8 @@ static PetscErrorCode AIJTCUGraphFinish(Mat A, PetscBool symmetrize, PetscReal f
 #endif
 
 /* MatCreateGraph(), if it can be made on the device. done says whether it was. Collective */
-PetscErrorCode AIJTCUCreateGraph(Mat A, PetscBool symmetrize, PetscBool scale, PetscReal filter, PetscInt n, const PetscInt at[], Mat *G,
-  PetscBool *done)
+PetscErrorCode AIJTCUCreateGraph(Mat A, PetscBool symmetrize, PetscBool scale, PetscReal filter, PetscInt n,
+  const PetscInt at[], Mat *G, PetscBool *done)
 {
   PetscFunctionBegin;
   *done = PETSC_FALSE;

@@ -177,7 +177,8 @@ PetscErrorCode AIJTCUHungGhosts(Mat C, PetscInt *n, const PetscInt *ghosts[])
 }
 
 /* The entries of the columns that are rows, too, or those of ghosts, as a matrix of ones with the numbers of all processes */
-static PetscErrorCode AIJTCUHungBlock(const AIJTCUHung *hung, const HrpbInt rowptr[], const HrpbInt colidx[], PetscBool ghosts, PetscInt ncols, Mat *block)
+static PetscErrorCode AIJTCUHungBlock(const AIJTCUHung *hung, const HrpbInt rowptr[], const HrpbInt colidx[],
+  PetscBool ghosts, PetscInt ncols, Mat *block)
 {
   const PetscInt n = (PetscInt)hung->pattern.nrows;
   PetscInt      *i, *j, count = 0;

@@ -23,7 +23,8 @@ static PetscErrorCode AIJTCUMostOfAll(MPI_Comm comm, PetscInt n, PetscInt number
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUWalkBeginOnStream(const AIJTCUPart *part, const PetscInt order[], cudaStream_t stream, SparseWalk *w, HrpbError *err)
+static PetscErrorCode AIJTCUWalkBeginOnStream(const AIJTCUPart *part, const PetscInt order[], cudaStream_t stream,
+  SparseWalk *w, HrpbError *err)
 {
   PetscFunctionBegin;
   AIJTCUCallDevice(*err, SparseWalkCreate(&part->G, order, stream, w));
@@ -31,8 +32,8 @@ static PetscErrorCode AIJTCUWalkBeginOnStream(const AIJTCUPart *part, const Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUWalkTurnOnStream(const AIJTCUPart *part, int64_t later, const SparseWalk *w, PetscInt state[], cudaStream_t stream,
-  HrpbError *err)
+static PetscErrorCode AIJTCUWalkTurnOnStream(const AIJTCUPart *part, int64_t later, const SparseWalk *w,
+  PetscInt state[], cudaStream_t stream, HrpbError *err)
 {
   PetscFunctionBegin;
   PetscCall(PetscLogGpuTimeBegin());
@@ -41,15 +42,16 @@ static PetscErrorCode AIJTCUWalkTurnOnStream(const AIJTCUPart *part, int64_t lat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUWalkMeetOnStream(const AIJTCUPart *part, const PetscInt ghosts[], const SparseWalk *w, PetscInt *undecided,
-  cudaStream_t stream, HrpbError *err)
+static PetscErrorCode AIJTCUWalkMeetOnStream(const AIJTCUPart *part, const PetscInt ghosts[], const SparseWalk *w,
+  PetscInt *undecided, cudaStream_t stream, HrpbError *err)
 {
   PetscFunctionBegin;
   AIJTCUCallDevice(*err, SparseWalkMeet(&part->G, ghosts, w, stream, undecided));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUWalkOwnersOnStream(const AIJTCUPart *part, PetscInt owner[], const SparseWalk *w, cudaStream_t stream, HrpbError *err)
+static PetscErrorCode AIJTCUWalkOwnersOnStream(const AIJTCUPart *part, PetscInt owner[], const SparseWalk *w,
+  cudaStream_t stream, HrpbError *err)
 {
   PetscFunctionBegin;
   if (!*err) AIJTCUCallDevice(*err, SparseWalkOwners(&part->G, w, stream, owner));
@@ -77,7 +79,8 @@ static PetscInt AIJTCULaterGhosts(const AIJTCUPart *part)
    The node that each node is beside: a column, the node itself, or -1 for one without neighbours. state is room for
    numbers of nodes and ghosts. ok: all processes have it. Collective
 */
-static PetscErrorCode AIJTCUPartWalk(const AIJTCUPart *part, const PetscInt order[], PetscInt owner[], PetscInt state[], PetscBool *ok)
+static PetscErrorCode AIJTCUPartWalk(const AIJTCUPart *part, const PetscInt order[], PetscInt owner[],
+  PetscInt state[], PetscBool *ok)
 {
   const PetscInt n = part->nodes->n, later = AIJTCULaterGhosts(part);
   MPI_Comm       comm   = part->nodes->comm;
@@ -107,8 +110,8 @@ static PetscErrorCode AIJTCUPartWalk(const AIJTCUPart *part, const PetscInt orde
 }
 
 /* Aggregates of the nodes that own others, and in aggregate their numbers on all processes, of nodes and ghosts. Collective */
-static PetscErrorCode AIJTCUPartAggregates(const AIJTCUPart *part, const PetscInt owner[], PetscInt number[], PetscInt aggregate[],
-  PetscLayout *aggregates)
+static PetscErrorCode AIJTCUPartAggregates(const AIJTCUPart *part, const PetscInt owner[], PetscInt number[],
+  PetscInt aggregate[], PetscLayout *aggregates)
 {
   const PetscInt n     = part->nodes->n;
   PetscInt       count = 0;
@@ -163,8 +166,8 @@ enum {
    One step more: aggregates of the graph `on`, and what nodes of the first graph belong to then. In the first step these
    are the same nodes. *aggregates become those of this step. work is room for WORK numbers. Collective
 */
-static PetscErrorCode AIJTCUPartStep(const AIJTCUPart *on, PetscBool first, const PetscInt order[], PetscInt n, PetscInt aggregate[],
-  PetscLayout *aggregates, PetscInt work[], PetscBool *ok)
+static PetscErrorCode AIJTCUPartStep(const AIJTCUPart *on, PetscBool first, const PetscInt order[], PetscInt n,
+  PetscInt aggregate[], PetscLayout *aggregates, PetscInt work[], PetscBool *ok)
 {
   PetscInt   *owner = work, *number = work + on->G.ncols, *of = work + 2 * on->G.ncols;
   PetscLayout before = *aggregates;
@@ -181,8 +184,8 @@ static PetscErrorCode AIJTCUPartStep(const AIJTCUPart *on, PetscBool first, cons
 }
 
 /* The aggregates of distance k, by their numbers on all processes. *aggregates are there after an error, too. Collective */
-static PetscErrorCode AIJTCUPartDistance(const AIJTCUPart *part, PetscInt k, const PetscInt order[], PetscInt aggregate[], PetscLayout *aggregates,
-  PetscBool *ok)
+static PetscErrorCode AIJTCUPartDistance(const AIJTCUPart *part, PetscInt k, const PetscInt order[],
+  PetscInt aggregate[], PetscLayout *aggregates, PetscBool *ok)
 {
   AIJTCUPart     made = {.nodes = NULL};
   PetscErrorCode ierr = PETSC_SUCCESS;
@@ -274,15 +277,16 @@ static PetscErrorCode AIJTCUGhostsOfLists(PetscLayout nodes, const AIJTCUBelongs
 }
 
 /* Nodes of others go to the ends of their lists, from one of them on up to one whose number is too large */
-static PetscErrorCode AIJTCUAppendOthers(PetscCoarsenData *lists, PetscCDIntNd *last[], const AIJTCUBelongs *b, PetscInt *i, PetscInt end)
+static PetscErrorCode AIJTCUAppendOthers(PetscCoarsenData *lists, PetscCDIntNd *last[], const AIJTCUBelongs *b,
+  PetscInt *i, PetscInt end)
 {
   PetscFunctionBegin;
   for (; *i < b->n && b->node[*i] < end; (*i)++) PetscCall(AIJTCUAppend(lists, last, b->to[*i], b->node[*i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUAppendOwn(PetscCoarsenData *lists, PetscCDIntNd *last[], PetscLayout nodes, PetscLayout owners, const PetscInt of[],
-  PetscBool begun)
+static PetscErrorCode AIJTCUAppendOwn(PetscCoarsenData *lists, PetscCDIntNd *last[], PetscLayout nodes,
+  PetscLayout owners, const PetscInt of[], PetscBool begun)
 {
   PetscFunctionBegin;
   for (PetscInt i = 0; i < nodes->n; i++) {
@@ -297,7 +301,8 @@ static PetscErrorCode AIJTCUAppendOwn(PetscCoarsenData *lists, PetscCDIntNd *las
    Lists as PETSc has them. Those of aggregates ascend. Those of nodes begin with themselves; nodes follow that belong to
    them, here and then of others, and then in the same way those of b[1], which come later to them
 */
-static PetscErrorCode AIJTCUPartLists(PetscLayout nodes, PetscLayout owners, PetscBool begin, const AIJTCUBelongs b[2], PetscCoarsenData **lists)
+static PetscErrorCode AIJTCUPartLists(PetscLayout nodes, PetscLayout owners, PetscBool begin, const AIJTCUBelongs b[2],
+  PetscCoarsenData **lists)
 {
   PetscCDIntNd **last;
   PetscInt       other[2] = {0, 0};
@@ -319,7 +324,8 @@ static PetscErrorCode AIJTCUPartLists(PetscLayout nodes, PetscLayout owners, Pet
 }
 
 /* All that a coarsener leaves, of nodes that belong to something once or, in the second place, later. Collective */
-static PetscErrorCode AIJTCUPartEnd(PetscLayout nodes, PetscLayout owners, int places, PetscInt *const of[], PetscBool begin, PetscCoarsenData **lists)
+static PetscErrorCode AIJTCUPartEnd(PetscLayout nodes, PetscLayout owners, int places, PetscInt *const of[],
+  PetscBool begin, PetscCoarsenData **lists)
 {
   AIJTCUBelongs b[2] = {{.n = 0}, {.n = 0}};
   Mat           ghosts;
@@ -336,7 +342,8 @@ static PetscErrorCode AIJTCUPartEnd(PetscLayout nodes, PetscLayout owners, int p
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUCoarsenDistance(const AIJTCUPart *part, PetscInt k, const PetscInt order[], PetscCoarsenData **lists, PetscBool *ok)
+static PetscErrorCode AIJTCUCoarsenDistance(const AIJTCUPart *part, PetscInt k, const PetscInt order[],
+  PetscCoarsenData **lists, PetscBool *ok)
 {
   PetscInt      *aggregate;
   PetscLayout    aggregates = NULL;
@@ -352,7 +359,8 @@ static PetscErrorCode AIJTCUCoarsenDistance(const AIJTCUPart *part, PetscInt k, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUTakersOnStream(const SparseMatrix *G, const PetscInt owner[], PetscInt taker[], cudaStream_t stream, HrpbError *err)
+static PetscErrorCode AIJTCUTakersOnStream(const SparseMatrix *G, const PetscInt owner[], PetscInt taker[],
+  cudaStream_t stream, HrpbError *err)
 {
   PetscFunctionBegin;
   PetscCall(PetscLogGpuTimeBegin());
@@ -365,7 +373,8 @@ static PetscErrorCode AIJTCUTakersOnStream(const SparseMatrix *G, const PetscInt
    Nodes beside one in a graph that was taken, which do not belong to it, or are one of another process's: its number in
    taker, or -1, and theirs in `of` becomes -1. owner is a column of the square. Collective
 */
-static PetscErrorCode AIJTCUPartTakers(const AIJTCUPart *beneath, const PetscInt owner[], PetscInt of[], PetscInt taker[], PetscBool *ok)
+static PetscErrorCode AIJTCUPartTakers(const AIJTCUPart *beneath, const PetscInt owner[], PetscInt of[],
+  PetscInt taker[], PetscBool *ok)
 {
   const PetscInt n      = beneath->nodes->n;
   cudaStream_t   stream = NULL;
@@ -392,8 +401,8 @@ static PetscErrorCode AIJTCUPartTakers(const AIJTCUPart *beneath, const PetscInt
 }
 
 /* Of a graph, or of the square of the graph beneath, which is NULL otherwise */
-static PetscErrorCode AIJTCUCoarsenNodes(const AIJTCUPart *part, const AIJTCUPart *beneath, const PetscInt order[], PetscCoarsenData **lists,
-  PetscBool *ok)
+static PetscErrorCode AIJTCUCoarsenNodes(const AIJTCUPart *part, const AIJTCUPart *beneath, const PetscInt order[],
+  PetscCoarsenData **lists, PetscBool *ok)
 {
   const PetscInt n = part->nodes->n, nall = (PetscInt)part->G.ncols;
   PetscInt      *state, *owner, *of[2];

@@ -25,7 +25,8 @@ static PetscErrorCode AIJTCUArraysFree(SparseGraph *g)
 }
 
 /* arrays, of which this is a user until it is destroyed, and ghosts are taken over. Collective */
-PetscErrorCode AIJTCUPartCreate(PetscLayout nodes, const SparseMatrix *G, SparseGraph arrays, PetscInt ghosts[], AIJTCUPart *part)
+PetscErrorCode AIJTCUPartCreate(PetscLayout nodes, const SparseMatrix *G, SparseGraph arrays, PetscInt ghosts[],
+  AIJTCUPart *part)
 {
   PetscFunctionBegin;
   *part = (AIJTCUPart){.G = *G, .arrays = arrays, .ghosts = ghosts};
@@ -57,8 +58,8 @@ PetscErrorCode AIJTCUPartTell(const AIJTCUPart *part, PetscInt number[])
 }
 
 /* Bring rows of M: their lengths, with room for one more number, and their columns. The caller frees *columns */
-static PetscErrorCode AIJTCUTakeOnStream(const SparseMatrix *M, PetscInt n, const PetscInt rows[], PetscInt lengths[], PetscInt **columns,
-  cudaStream_t stream, HrpbError *err)
+static PetscErrorCode AIJTCUTakeOnStream(const SparseMatrix *M, PetscInt n, const PetscInt rows[], PetscInt lengths[],
+  PetscInt **columns, cudaStream_t stream, HrpbError *err)
 {
   PetscInt *rowptr, *to;
 
@@ -78,8 +79,8 @@ static PetscErrorCode AIJTCUTakeOnStream(const SparseMatrix *M, PetscInt n, cons
 }
 
 /* Columns of M as `more` numbers them, and below its rows those that have come, with these columns */
-static PetscErrorCode AIJTCUStackOnStream(const SparseMatrix *M, PetscInt own, const AIJTCUGhostColumns *more, const AIJTCUShipment *come,
-  const PetscInt columns[], cudaStream_t stream, SparseGraph *both, HrpbError *err)
+static PetscErrorCode AIJTCUStackOnStream(const SparseMatrix *M, PetscInt own, const AIJTCUGhostColumns *more,
+  const AIJTCUShipment *come, const PetscInt columns[], cudaStream_t stream, SparseGraph *both, HrpbError *err)
 {
   const size_t  size = sizeof(PetscInt);
   const int64_t nnz = M->nnz + come->received, others = M->ncols - own;
@@ -115,8 +116,8 @@ static inline SparseMatrix AIJTCUArraysOf(const SparseGraph *g, int64_t ncols)
   return (SparseMatrix){.nrows = g->n, .ncols = ncols, .nnz = g->nnz, .rowptr = g->rowptr, .colidx = g->colidx};
 }
 
-static PetscErrorCode AIJTCUSquareOnStream(const AIJTCUPart *part, const AIJTCUGhostColumns *more, const AIJTCUShipment *come,
-  const PetscInt columns[], cudaStream_t stream, SparseGraph *square, HrpbError *err)
+static PetscErrorCode AIJTCUSquareOnStream(const AIJTCUPart *part, const AIJTCUGhostColumns *more,
+  const AIJTCUShipment *come, const PetscInt columns[], cudaStream_t stream, SparseGraph *square, HrpbError *err)
 {
   SparseGraph  both;
   SparseMatrix B;
@@ -134,8 +135,8 @@ static PetscErrorCode AIJTCUSquareOnStream(const AIJTCUPart *part, const AIJTCUG
 }
 
 /* What all have made becomes a graph, or nothing is left of it. Ghosts are those of `columns`. Collective */
-static PetscErrorCode AIJTCUPartFinish(PetscLayout nodes, SparseGraph arrays, const AIJTCUGhostColumns *columns, PetscErrorCode ierr, HrpbError err,
-  AIJTCUPart *part, PetscBool *ok)
+static PetscErrorCode AIJTCUPartFinish(PetscLayout nodes, SparseGraph arrays, const AIJTCUGhostColumns *columns,
+  PetscErrorCode ierr, HrpbError err, AIJTCUPart *part, PetscBool *ok)
 {
   const SparseMatrix G = AIJTCUArraysOf(&arrays, nodes->n + columns->n);
   PetscInt          *ghosts;
@@ -153,7 +154,8 @@ static PetscErrorCode AIJTCUPartFinish(PetscLayout nodes, SparseGraph arrays, co
 }
 
 /* The same of rows that others need, which are here: their lengths, and columns. Collective */
-static PetscErrorCode AIJTCUSquareOf(const AIJTCUPart *part, PetscInt lengths[], PetscInt list[], AIJTCUPart *square, PetscBool *ok)
+static PetscErrorCode AIJTCUSquareOf(const AIJTCUPart *part, PetscInt lengths[], PetscInt list[], AIJTCUPart *square,
+  PetscBool *ok)
 {
   const PetscInt     n      = AIJTCUGhostsRows(&part->exchange, AIJTCU_USERS);
   AIJTCUShipment     come   = {.sent = 0};
@@ -205,8 +207,8 @@ PetscErrorCode AIJTCUPartSquare(const AIJTCUPart *part, AIJTCUPart *square, Pets
 }
 
 /* A matrix of the host with at most one entry in each row, on the device. Its memory is one allocation */
-static PetscErrorCode AIJTCUSelectorOnStream(int64_t nrows, int64_t ncols, const PetscInt rowptr[], const PetscInt colidx[],
-  cudaStream_t stream, SparseMatrix *P, HrpbError *err)
+static PetscErrorCode AIJTCUSelectorOnStream(int64_t nrows, int64_t ncols, const PetscInt rowptr[],
+  const PetscInt colidx[], cudaStream_t stream, SparseMatrix *P, HrpbError *err)
 {
   const size_t size = sizeof(PetscInt), n = (size_t)rowptr[nrows];
   HrpbInt     *memory;
@@ -238,8 +240,8 @@ typedef struct {
   SparseGraph        product; /* G P, on the device */
 } AIJTCUCoarseRows;
 
-static PetscErrorCode AIJTCURowsOfProductOnStream(const AIJTCUPart *part, PetscInt naggregates, AIJTCUCoarseRows *a, cudaStream_t stream,
-  HrpbError *err)
+static PetscErrorCode AIJTCURowsOfProductOnStream(const AIJTCUPart *part, PetscInt naggregates, AIJTCUCoarseRows *a,
+  cudaStream_t stream, HrpbError *err)
 {
   SparseMatrix P, M;
 
@@ -259,7 +261,8 @@ static PetscErrorCode AIJTCURowsOfProductOnStream(const AIJTCUPart *part, PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUTransposeTimesOnStream(const SparseMatrix *P, const SparseMatrix *M, cudaStream_t stream, SparseGraph *g, HrpbError *err)
+static PetscErrorCode AIJTCUTransposeTimesOnStream(const SparseMatrix *P, const SparseMatrix *M, cudaStream_t stream,
+  SparseGraph *g, HrpbError *err)
 {
   SparseTranspose t;
 
@@ -275,8 +278,8 @@ static PetscErrorCode AIJTCUTransposeTimesOnStream(const SparseMatrix *P, const 
 }
 
 /* columns are those of the rows that have come, numbered as `more` has it */
-static PetscErrorCode AIJTCUSumsOnStream(PetscInt naggregates, const AIJTCUCoarseRows *a, const AIJTCUGhostColumns *more, const PetscInt columns[],
-  cudaStream_t stream, SparseGraph *g, HrpbError *err)
+static PetscErrorCode AIJTCUSumsOnStream(PetscInt naggregates, const AIJTCUCoarseRows *a,
+  const AIJTCUGhostColumns *more, const PetscInt columns[], cudaStream_t stream, SparseGraph *g, HrpbError *err)
 {
   const SparseMatrix M = AIJTCUArraysOf(&a->product, naggregates + a->columns.n);
   SparseGraph        both;
@@ -299,7 +302,8 @@ static PetscErrorCode AIJTCUSumsOnStream(PetscInt naggregates, const AIJTCUCoars
 }
 
 /* P, and nodes in aggregates of others. Collective */
-static PetscErrorCode AIJTCUCoarseRowsBegin(const AIJTCUPart *part, PetscLayout aggregates, const PetscInt aggregate[], AIJTCUCoarseRows *a)
+static PetscErrorCode AIJTCUCoarseRowsBegin(const AIJTCUPart *part, PetscLayout aggregates, const PetscInt aggregate[],
+  AIJTCUCoarseRows *a)
 {
   const PetscInt n = part->nodes->n, nall = (PetscInt)part->G.ncols;
   PetscInt       count = 0;
@@ -358,7 +362,8 @@ static PetscErrorCode AIJTCUCoarseRowsSelect(const AIJTCUPart *part, PetscInt na
 }
 
 /* The same of rows of G P that others need, which are here. Collective */
-static PetscErrorCode AIJTCUCoarseRowsSum(const AIJTCUPart *part, PetscLayout aggregates, AIJTCUCoarseRows *a, AIJTCUPart *coarse, PetscBool *ok)
+static PetscErrorCode AIJTCUCoarseRowsSum(const AIJTCUPart *part, PetscLayout aggregates, AIJTCUCoarseRows *a,
+  AIJTCUPart *coarse, PetscBool *ok)
 {
   AIJTCUGhostColumns more   = {.n = 0};
   SparseGraph        arrays = {.rowptr = NULL};
@@ -390,7 +395,8 @@ static PetscErrorCode AIJTCUCoarseRowsSum(const AIJTCUPart *part, PetscLayout ag
    The graph of aggregates. aggregate[i] is the number that the aggregate of node or ghost i has on all processes, or
    negative. ok: all processes have it. Collective
 */
-PetscErrorCode AIJTCUPartOfAggregates(const AIJTCUPart *part, PetscLayout aggregates, const PetscInt aggregate[], AIJTCUPart *coarse, PetscBool *ok)
+PetscErrorCode AIJTCUPartOfAggregates(const AIJTCUPart *part, PetscLayout aggregates, const PetscInt aggregate[],
+  AIJTCUPart *coarse, PetscBool *ok)
 {
   AIJTCUCoarseRows a      = {.n = 0};
   cudaStream_t     stream = NULL;
