@@ -30,9 +30,12 @@ PetscErrorCode MatConvert_AIJTCU_Any(Mat A, MatType newtype, MatReuse reuse, Mat
 
   PetscFunctionBegin;
   if (reuse == MAT_INPLACE_MATRIX) {
+    const PetscObjectState before = A->nonzerostate;
+
     PetscCall(AIJTCUValuesToHost(A, PETSC_FALSE)); /* some of PETSc's conversions read the array there as it is */
     PetscCall(AIJTCUDetach(A));
     PetscCall(MatConvert(A, newtype, reuse, &A));
+    PetscCall(AIJTCURaiseNonzeroState(A, before));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(AIJTCUGetPlan(A, &plan));

@@ -410,9 +410,14 @@ static PetscErrorCode Duplicate(World *w)
 
 static PetscErrorCode Convert(World *w)
 {
+  PetscObjectState before, after;
+
   PetscFunctionBegin;
+  PetscCall(MatGetNonzeroState(w->A, &before));
   PetscCall(MatConvert(w->A, MATAIJ, MAT_INPLACE_MATRIX, &w->A));
   PetscCall(MatConvert(w->A, MATAIJTCU, MAT_INPLACE_MATRIX, &w->A));
+  PetscCall(MatGetNonzeroState(w->A, &after));
+  PetscCall(Compare(w, "nonzero-state", after < before)); /* a preconditioner would take the pattern for an old one */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
