@@ -106,7 +106,7 @@ typedef struct {
 typedef struct {
   int64_t            rank; /* rows and columns that are inverted: the first of H */
   const BlockNumber *H, *C, *active;
-  BlockNumber       *inverse, *step; /* the inverse of (H + H^T) / 2, zero behind the rank; inverse C, columns with active_j */
+  BlockNumber       *inverse, *step; /* the inverse of (H + H^T) / 2, zero behind the rank; inverse C, active_j */
   BlockNumber       *pivots;         /* N of the elimination */
 } BlockInvert;
 

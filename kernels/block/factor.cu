@@ -67,7 +67,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) FactorKernel(const __grid
       if (q * HRPB_WARPS + warp == p) now[i] = g[q];
     }
     __syncthreads();
-    const double mine = i == p ? pivot : now[i], add = open && i != p ? mine * (inverse * inverse) : 0; /* of the pivot's row */
+    const double mine = i == p ? pivot : now[i], add = open && i != p ? mine * (inverse * inverse) : 0; /* of its row */
 
     if (warp == 0 && open) zeta[i][k] = mine * inverse * root;
 #pragma unroll

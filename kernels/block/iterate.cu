@@ -4,11 +4,11 @@
    Three passes over the blocks, each of which needs the sums of the one before. All thread blocks are on the device at
    once, and wait for each other between the passes. Each has the same tiles in all of them, of one column where there
    are fewer columns than thread blocks. So it needs the scalars of a column once in a pass. Passes go through the tiles
-   in turn from the last to the first and back, beginning with the last, where a product ends. So a pass begins with what
-   is in L2.
+   in turn from the last to the first and back, beginning with the last, where a product ends. So a pass begins with
+   what is in L2.
 
-   With s bytes in a block that is 10 s, where several kernels have as much. The product with A adds 2 s. Tiles that stay
-   in shared memory, where there is room for a third of them or all, save 0 to 4 % of an iteration.
+   With s bytes in a block that is 10 s, where several kernels have as much. The product with A adds 2 s. Tiles that
+   stay in shared memory, where there is room for a third of them or all, save 0 to 4 % of an iteration.
 
    A tile is of one column, see tile.cuh. Bits are those of several kernels.
 */

@@ -22,8 +22,8 @@
    Columns behind the last are zeros. So are rows.
 
    Sums of gram: a warp adds its rows, then a thread block its warps, then BlockSumParts() the thread blocks, all in a
-   fixed order. How many thread blocks there are depends on n, and on whether there are more than 16 columns. So do bits.
-   There are as many as a device has room for at once: a second turn would load square matrices again.
+   fixed order. How many thread blocks there are depends on n, and on whether there are more than 16 columns. So do
+   bits. There are as many as a device has room for at once: a second turn would load square matrices again.
 */
 #include "block.cuh"
 #include "../bricks/mma.cuh"

@@ -150,7 +150,10 @@ HrpbError SparseGraphProduct(const SparseMatrix *A, const SparseMatrix *B, HrpbS
 HrpbError SparseGraphDropValues(SparseGraph *g, HrpbStream stream);
 HrpbError SparseGraphDestroy(SparseGraph *g, HrpbError before, HrpbStream stream);
 
-/* Whether a pattern has an entry opposite each in columns that are rows: HRPB_ERR_UNSUPPORTED if not. Waits for the device */
+/*
+   Whether a pattern has an entry opposite each in columns that are rows: HRPB_ERR_UNSUPPORTED if not. Waits for the
+   device
+*/
 HrpbError SparseIsSymmetric(const SparseMatrix *G, HrpbStream stream);
 /*
    The independent set that a greedy walk over the nodes of a graph takes, in this order or as they are numbered. G has
@@ -166,8 +169,8 @@ HrpbError SparseIndependent(const SparseMatrix *G, const int32_t order[], HrpbSt
 HrpbError SparseTakers(const SparseMatrix *G, const int32_t owner[], HrpbStream stream, int32_t taker[]);
 
 /*
-   The same walk of several processes by turns. The columns of a graph are the nodes that a process has, and then ghosts,
-   which ascend. Memory is one allocation, which rank begins
+   The same walk of several processes by turns. The columns of a graph are the nodes that a process has, and then
+   ghosts, which ascend. Memory is one allocation, which rank begins
 */
 typedef struct {
   int32_t  *rank, *state, *owner, *order;

@@ -24,8 +24,8 @@
    the next direction and its product while the host computes C and tests. On more than one process a sum over them is a
    wait, too.
 
-   On one process a device with a diagonal M finds C, Zeta and F itself. The host is sent C, and what it tests, while the
-   device makes the step of X, the next direction, its product and H. It ends columns before the device inverts H.
+   On one process a device with a diagonal M finds C, Zeta and F itself. The host is sent C, and what it tests, while
+   the device makes the step of X, the next direction, its product and H. It ends columns before the device inverts H.
 
    Passes over a block on a device, with M a diagonal: 3 for S, 2 for H, 3 for Qn and its products, 3 for X, and 2 of
    the product with A. cg has one less.
@@ -288,8 +288,8 @@ static BlockGramKind AIJTCUNormsKind(KSP ksp)
 }
 
 /*
-   Products of Qn and Z = M Qn for the next factor and for norms, and that factor where the device finds it. Then the host
-   is sent what it needs. With a diagonal M the iteration before has made the products with Qn
+   Products of Qn and Z = M Qn for the next factor and for norms, and that factor where the device finds it. Then the
+   host is sent what it needs. With a diagonal M the iteration before has made the products with Qn
 */
 static PetscErrorCode AIJTCUFetchBeginBCG(KSP ksp, AIJTCUBlockKSP *s, PetscBool first, Mat Qn, Mat Z, PetscInt *count)
 {

@@ -4,8 +4,8 @@
    The scalars of an iteration stay where the blocks are. One copy of them to the host serves all tests. What needs
    none of these tests comes behind that copy: a device makes it while the host tests. With M a diagonal, on one
    process, that is the product with the next direction: the rest of an iteration is one kernel, AIJTCUBlockCGIterate(),
-   which makes the next direction of all columns. For a column that turns out to have ended that is in vain, and its step
-   is zero. Else it is the step of X alone.
+   which makes the next direction of all columns. For a column that turns out to have ended that is in vain, and its
+   step is zero. Else it is the step of X alone.
 
    A column that must not be changed by the step before these tests has a step of zero: its p^T A p, or its r^T M r, is
    zero or has changed its sign.

@@ -427,8 +427,8 @@ static PetscErrorCode AIJTCUBlockScalarBytes(AIJTCUBlockCtx ctx, PetscInt narray
 }
 
 /*
-   Bring scalars to the buffer on the host. They are there after AIJTCUBlockAwait(). A stream of its own makes the copy, so
-   that no kernel waits for it
+   Bring scalars to the buffer on the host. They are there after AIJTCUBlockAwait(). A stream of its own makes the copy,
+   so that no kernel waits for it
 */
 static PetscErrorCode AIJTCUBlockDown(AIJTCUBlockCtx ctx, PetscInt narrays, const PetscScalar *scalars, cudaStream_t stream)
 {

@@ -232,7 +232,10 @@ static PetscErrorCode AIJTCUGraphBlockPattern(const AIJTCUGraph *a, SparseMatrix
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Both blocks side by side. Those of M that have no entries have no arrays. sums tell whether ghosts' entries are symmetric */
+/*
+   Both blocks side by side. Those of M that have no entries have no arrays. sums tell whether ghosts' entries are
+   symmetric
+*/
 static PetscErrorCode AIJTCUGraphJoinOnStream(const AIJTCUGraph *a, SparseMatrix M[2], PetscInt first,
   const PetscInt ghosts[], cudaStream_t stream, SparseGraph *joined, PetscInt64 sums[2], HrpbError *err)
 {

@@ -176,7 +176,10 @@ PetscErrorCode AIJTCUHungGhosts(Mat C, PetscInt *n, const PetscInt *ghosts[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The entries of the columns that are rows, too, or those of ghosts, as a matrix of ones with the numbers of all processes */
+/*
+   The entries of the columns that are rows, too, or those of ghosts, as a matrix of ones with the numbers of all
+   processes
+*/
 static PetscErrorCode AIJTCUHungBlock(const AIJTCUHung *hung, const HrpbInt rowptr[], const HrpbInt colidx[],
   PetscBool ghosts, PetscInt ncols, Mat *block)
 {

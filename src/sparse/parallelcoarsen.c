@@ -1,6 +1,6 @@
 /*
-   MATCOARSENMIS and MATCOARSENMISK of a graph of several processes, on their devices: the aggregates of PETSc's walk, to
-   the last node.
+   MATCOARSENMIS and MATCOARSENMISK of a graph of several processes, on their devices: the aggregates of PETSc's walk,
+   to the last node.
 
    Each process walks over its nodes, and leaves those for later that are beside an undecided one of a later process.
    Then all tell which nodes they have taken, and nodes beside one of another process belong to it. They go on until no
@@ -109,7 +109,10 @@ static PetscErrorCode AIJTCUPartWalk(const AIJTCUPart *part, const PetscInt orde
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Aggregates of the nodes that own others, and in aggregate their numbers on all processes, of nodes and ghosts. Collective */
+/*
+   Aggregates of the nodes that own others, and in aggregate their numbers on all processes, of nodes and ghosts.
+   Collective
+*/
 static PetscErrorCode AIJTCUPartAggregates(const AIJTCUPart *part, const PetscInt owner[], PetscInt number[],
   PetscInt aggregate[], PetscLayout *aggregates)
 {
@@ -163,8 +166,8 @@ enum {
 };
 
 /*
-   One step more: aggregates of the graph `on`, and what nodes of the first graph belong to then. In the first step these
-   are the same nodes. *aggregates become those of this step. work is room for WORK numbers. Collective
+   One step more: aggregates of the graph `on`, and what nodes of the first graph belong to then. In the first step
+   these are the same nodes. *aggregates become those of this step. work is room for WORK numbers. Collective
 */
 static PetscErrorCode AIJTCUPartStep(const AIJTCUPart *on, PetscBool first, const PetscInt order[], PetscInt n,
   PetscInt aggregate[], PetscLayout *aggregates, PetscInt work[], PetscBool *ok)
@@ -183,7 +186,10 @@ static PetscErrorCode AIJTCUPartStep(const AIJTCUPart *on, PetscBool first, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The aggregates of distance k, by their numbers on all processes. *aggregates are there after an error, too. Collective */
+/*
+   The aggregates of distance k, by their numbers on all processes. *aggregates are there after an error, too.
+   Collective
+*/
 static PetscErrorCode AIJTCUPartDistance(const AIJTCUPart *part, PetscInt k, const PetscInt order[],
   PetscInt aggregate[], PetscLayout *aggregates, PetscBool *ok)
 {
@@ -212,7 +218,10 @@ static PetscErrorCode AIJTCUPartDistance(const AIJTCUPart *part, PetscInt k, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Which node or aggregate a node belongs to, by numbers of all processes. Nodes of others that belong to those of here */
+/*
+   Which node or aggregate a node belongs to, by numbers of all processes. Nodes of others that belong to those of
+   here
+*/
 typedef struct {
   const PetscInt *of; /* of each node here, or negative */
   PetscInt        n, *node, *to; /* nodes of others, which ascend, and to which here, counted from the first one here */
@@ -298,8 +307,8 @@ static PetscErrorCode AIJTCUAppendOwn(PetscCoarsenData *lists, PetscCDIntNd *las
 }
 
 /*
-   Lists as PETSc has them. Those of aggregates ascend. Those of nodes begin with themselves; nodes follow that belong to
-   them, here and then of others, and then in the same way those of b[1], which come later to them
+   Lists as PETSc has them. Those of aggregates ascend. Those of nodes begin with themselves; nodes follow that belong
+   to them, here and then of others, and then in the same way those of b[1], which come later to them
 */
 static PetscErrorCode AIJTCUPartLists(PetscLayout nodes, PetscLayout owners, PetscBool begin, const AIJTCUBelongs b[2],
   PetscCoarsenData **lists)

@@ -116,7 +116,7 @@ static inline SparseMatrix AIJTCUArraysOf(const SparseGraph *g, int64_t ncols)
   return (SparseMatrix){.nrows = g->n, .ncols = ncols, .nnz = g->nnz, .rowptr = g->rowptr, .colidx = g->colidx};
 }
 
-static PetscErrorCode AIJTCUSquareOnStream(const AIJTCUPart *part, const AIJTCUGhostColumns *more,
+static PetscErrorCode AIJTCUPartSquareOnStream(const AIJTCUPart *part, const AIJTCUGhostColumns *more,
   const AIJTCUShipment *come, const PetscInt columns[], cudaStream_t stream, SparseGraph *square, HrpbError *err)
 {
   SparseGraph  both;
@@ -154,7 +154,7 @@ static PetscErrorCode AIJTCUPartFinish(PetscLayout nodes, SparseGraph arrays, co
 }
 
 /* The same of rows that others need, which are here: their lengths, and columns. Collective */
-static PetscErrorCode AIJTCUSquareOf(const AIJTCUPart *part, PetscInt lengths[], PetscInt list[], AIJTCUPart *square,
+static PetscErrorCode AIJTCUPartSquareMake(const AIJTCUPart *part, PetscInt lengths[], PetscInt list[], AIJTCUPart *square,
   PetscBool *ok)
 {
   const PetscInt     n      = AIJTCUGhostsRows(&part->exchange, AIJTCU_USERS);
@@ -173,7 +173,7 @@ static PetscErrorCode AIJTCUSquareOf(const AIJTCUPart *part, PetscInt lengths[],
   PetscCall(AIJTCUShipmentCreate(&part->exchange, AIJTCU_USERS, lengths, list, &come, &columns));
   PetscCall(AIJTCUNumberColumns(part->nodes, AIJTCUPartGhosts(part), part->ghosts, come.received, columns, &more));
   ierr = AIJTCUDeviceBegin(&stream);
-  if (!ierr) ierr = AIJTCUSquareOnStream(part, &more, &come, columns, stream, &arrays, &err);
+  if (!ierr) ierr = AIJTCUPartSquareOnStream(part, &more, &come, columns, stream, &arrays, &err);
   ierr = AIJTCUPartWorked(stream, ierr);
   ierr = AIJTCUPartFinish(part->nodes, arrays, &more, ierr, err, square, ok);
   (void)AIJTCUGhostColumnsDestroy(&more);
@@ -199,7 +199,7 @@ PetscErrorCode AIJTCUPartSquare(const AIJTCUPart *part, AIJTCUPart *square, Pets
   if (!ierr) ierr = AIJTCUTakeOnStream(&part->G, n, g->rows, lengths, &list, stream, &err);
   ierr = AIJTCUPartWorked(stream, ierr);
   ierr = AIJTCUAgree(part->nodes->comm, ierr, (PetscBool)!err, ok);
-  if (!ierr && *ok) ierr = AIJTCUSquareOf(part, lengths, list, square, ok);
+  if (!ierr && *ok) ierr = AIJTCUPartSquareMake(part, lengths, list, square, ok);
   (void)PetscFree(lengths);
   (void)PetscFree(list);
   PetscCall(ierr);
@@ -341,7 +341,10 @@ static PetscErrorCode AIJTCUCoarseRowsEnd(AIJTCUCoarseRows *a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* P of nodes and of rows that have come, without aggregates of others. There is room for it: what comes is told first */
+/*
+   P of nodes and of rows that have come, without aggregates of others. There is room for it: what comes is told
+   first
+*/
 static PetscErrorCode AIJTCUCoarseRowsSelect(const AIJTCUPart *part, PetscInt naggregates, AIJTCUCoarseRows *a)
 {
   const PetscInt n = part->nodes->n, nrows = n + a->come.nrows;

@@ -846,8 +846,8 @@ static void TestInverts(bool device)
 
 #if !defined(HRPB_USE_SINGLE) && !defined(HRPB_USE_COMPLEX)
 /*
-   G = V^T V, of which columns are multiples of others, zero, or very long, and a part that is not symmetric, which is to
-   be left out. bad: no number, or one that is negative, on the diagonal; 0 for none
+   G = V^T V, of which columns are multiples of others, zero, or very long, and a part that is not symmetric, which is
+   to be left out. bad: no number, or one that is negative, on the diagonal; 0 for none
 */
 static void TestFactor(int64_t N, int64_t rank, double bad)
 {

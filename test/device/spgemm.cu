@@ -363,7 +363,10 @@ static void TestIndependent(int64_t n, int64_t reach, int64_t alone)
   }
 }
 
-/* What a process has of a matrix: rows from `first` up to `end`. Its columns come first then, and all others are ghosts */
+/*
+   What a process has of a matrix: rows from `first` up to `end`. Its columns come first then, and all others are
+   ghosts
+*/
 static Matrix PartOf(const Matrix &G, int64_t first, int64_t end, std::vector<HrpbInt> &ghosts)
 {
   Matrix part = {"part", end - first, G.ncols, {0}, {}, {}};
@@ -387,7 +390,10 @@ static Matrix PartOf(const Matrix &G, int64_t first, int64_t end, std::vector<Hr
   return part;
 }
 
-/* Sums over entries of ghosts agree if each has one opposite, and otherwise not. Rows that are taken are those of the matrix */
+/*
+   Sums over entries of ghosts agree if each has one opposite, and otherwise not. Rows that are taken are those of
+   the matrix
+*/
 static void TestGhosts(int64_t n)
 {
   Matrix G = {"graph", n, n, {0}, {}, {}};
