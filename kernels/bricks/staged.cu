@@ -29,7 +29,7 @@ static bool IsBeyondCache(const Hrpb *h, int64_t N, const SpmmDevice *device)
 */
 static int32_t SliceColumns(const Product *p, const SpmmDevice *device)
 {
-  if (p->h->params.pairs) return HALF_TILES * TILE_COLS;
+  if (p->h->params.pairs) return (int)HALF_TILES * TILE_COLS;
 
   const int32_t wide = std::min(p->N, (int32_t)WIDE_TILES * (int32_t)TILE_COLS);
 

@@ -21,7 +21,7 @@ enum {
 };
 
 enum {
-  WIDE_TILES   = WIDE_COLS / TILE_COLS, /* the most tiles of 16 columns of a thread block, where B is column-major */
+  WIDE_TILES   = (int)WIDE_COLS / TILE_COLS, /* the most tiles of a thread block, where B is column-major */
   HALF_TILES   = 4, /* the same where two or more thread blocks share a multiprocessor */
   NARROW_TILES = 2, /* the same where three do. The last warp adds parts then: parts.cuh */
   ROWS_TILES   = ROWS_TILE_BYTES / (TILE_COLS * (int)sizeof(HrpbScalar)) /* the same where B is row-major */

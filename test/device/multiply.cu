@@ -154,7 +154,7 @@ static void TestFormats(const Matrix *A, const int32_t *order, bool pairs = fals
   }
 }
 
-/* Pairs take half of the values, and give the bits of all values */
+/* Pairs take half of the values, and give the bits of all values, but for which NaN it is where there are several */
 static void TestPairs(const Matrix *A)
 {
   const int64_t           most = 137;
@@ -182,7 +182,7 @@ static void TestPairs(const Matrix *A)
           HrpbDestroyDevice(&h, NULL);
         }
       }
-      Report(SameBits(C[0].data(), C[1].data(), C[0].size()), "pairs give other bits", A->name);
+      Report(std::equal(C[0].begin(), C[0].end(), C[1].begin(), C[1].end(), SameNumber), "pairs give other bits", A->name);
       Report(2 * values[1] <= values[0] + HRPB_VALUE_UNIT * (int64_t)A->nrows, "pairs are not half of the values", A->name);
     }
   }
