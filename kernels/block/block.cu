@@ -331,7 +331,7 @@ static __global__ void __launch_bounds__(THREADS) InvertFewKernel(const __grid_c
   for (int j = warp; j < N && i < N; j += HRPB_WARPS) {
     BlockNumber sum = 0;
 
-    for (int k = 0; k < n; k++) sum += inverse[k][i] * C[j][k];
+    for (int k = 0; k < n && good; k++) sum += inverse[k][i] * C[j][k];
     t.step[j * N + i] = sum;
   }
 }

@@ -37,7 +37,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) FactorKernel(const __grid
   HrpbWaitForKernelBefore();
   const double       own = i < N ? t.G[i * N + i] : 0, first = own > 0 ? own : 0, root = sqrt(first), scale = first > 0 ? 1 / root : 0;
   double             g[COUNT], e[COUNT], by[COUNT], left = first > 0 ? own * scale * scale : 0;
-  bool               nan = false;
+  bool               nan = false, open = true; /* open: the row is no pivot yet */
   int                k;
 
 #pragma unroll
@@ -55,12 +55,11 @@ static __global__ void __launch_bounds__(HRPB_THREADS) FactorKernel(const __grid
   nan = __syncthreads_or(nan);
   const bool negative = __syncthreads_or(own < -1.4901161193847656e-08); /* of numbers that were one, and no rounding */
   for (k = 0; k < N && !nan && !negative; k++) {
-    const int     p   = Largest(left, least);
+    const int     p   = Largest(open ? left : 0, least);
     double *const now = column[k % 2];
 
     if (p < 0) break;
     const double pivot = __shfl_sync(HRPB_ALL_LANES, left, p), inverse = rsqrt(pivot);
-    const bool   open = left > -1;
 
 #pragma unroll
     for (int q = 0; q < COUNT; q++) {
@@ -79,7 +78,8 @@ static __global__ void __launch_bounds__(HRPB_THREADS) FactorKernel(const __grid
       g[q] -= add * now[j];
       e[q] -= add * row;
     }
-    left = !open || i == p ? -1 : fmax(left - add * mine, 0.);
+    left -= add * mine;
+    open = open && i != p;
   }
   __syncthreads();
   for (int j = warp; j < N; j += HRPB_WARPS) {
@@ -92,7 +92,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) FactorKernel(const __grid
       t.C[j * N + i]    = sum;
     }
   }
-  if (warp == 0 && i < N) t.dropped[i] = left > -1 ? (first > 0 ? sqrt(left) * root : sqrt(fabs(own))) : 0;
+  if (warp == 0 && i < N) t.dropped[i] = open ? (first > 0 ? sqrt(fabs(left)) * root : sqrt(fabs(own))) : 0;
   if (threadIdx.x == 0) *t.rank = nan ? (double)NAN : negative ? -1 : k;
 }
 

@@ -399,7 +399,7 @@ static PetscErrorCode AIJTCUNormalized(KSP ksp, AIJTCUBlockKSP *s, PetscInt its,
   PetscFunctionBegin;
   b->rank = rank > 0 ? (PetscInt)rank : 0;
   for (PetscInt j = 0; j < N; j++) b->dropped[j] = PetscRealPart(host[(DROPPED - PIVOTS) * N + j]);
-  if (!(rank >= 0)) PetscCall(AIJTCUBreakDown(ksp, s, its, host + (SQUARES - PIVOTS + SQUARE_GRAM * N) * N, KSP_DIVERGED_INDEFINITE_PC));
+  if (!(rank >= 0)) PetscCall(AIJTCUBreakDown(ksp, s, its, host + (SQUARES - PIVOTS + SQUARE_GRAM * N) * N, PetscIsNanReal(rank) ? KSP_DIVERGED_NANORINF : KSP_DIVERGED_INDEFINITE_PC));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

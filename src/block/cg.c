@@ -11,7 +11,7 @@
    zero or has changed its sign.
 
    Passes over a block, with M a diagonal: 5 for the step of X and the direction, 2 of the product with A, 2 for
-   p^T A p, 3 for R and its sums. On a device 3 of these 12 are none where blocks fit into shared memory: iterate.cu.
+   p^T A p, 3 for R and its sums. On a device what L2 keeps from one to the next is read there: iterate.cu.
 */
 #include "blockksp.h"
 

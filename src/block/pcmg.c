@@ -910,9 +910,10 @@ static PetscErrorCode PCApply_MG_AIJTCU(PC pc, Vec b, Vec x)
 /* Runs for every new operator, and for new values */
 static PetscErrorCode PCSetUp_MG_AIJTCU(PC pc)
 {
-  AIJTCUMG   *s;
-  AIJTCUPlan *plan;
-  PetscBool   device = PETSC_FALSE, gamg;
+  AIJTCUMG      *s;
+  AIJTCUPlan    *plan;
+  PetscBool      device = PETSC_FALSE, gamg;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUMGGet(pc, &s));
@@ -920,7 +921,9 @@ static PetscErrorCode PCSetUp_MG_AIJTCU(PC pc)
   if (!pc->setupcalled || pc->flag == DIFFERENT_NONZERO_PATTERN) PetscCall(AIJTCUMGDrop(s));
   PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCGAMG, &gamg));
   if (gamg) PetscCall(AIJTCUKeepGraphs(pc));
-  PetscCall((*s->setup)(pc));
+  ierr = (*s->setup)(pc);
+  AIJTCUKeepNoGraphs();
+  PetscCall(ierr);
   PetscCall(AIJTCUGetPlan(pc->pmat, &plan));
   if (plan) PetscCall(AIJTCUAtDevice(pc->pmat, plan, &device));
   s->taken = (PetscBool)(device || (plan && AIJTCUBlockSolvers == AIJTCU_BLOCK_SOLVERS_ALWAYS));

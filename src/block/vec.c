@@ -109,11 +109,13 @@ static void AIJTCUBlockLeaveDevice(AIJTCUBlockCtx ctx)
 */
 static PetscErrorCode AIJTCUBlockMallocOnStream(AIJTCUBlockCtx ctx, size_t bytes, cudaStream_t stream, PetscBool *have)
 {
-  size_t sums = (*ctx->ops->work)(ctx->n, ctx->N, ctx->nscalars);
-  void  *work;
+  size_t           sums = (*ctx->ops->work)(ctx->n, ctx->N, ctx->nscalars);
+  AIJTCUTransfers *streams;
+  void            *work;
 
   PetscFunctionBegin;
   if (!ctx->scalars) {
+    PetscCall(AIJTCUGetTransfers(&streams)); /* they are made here, not amid a solve */
     PetscCallCUDA(cudaEventCreateWithFlags(&ctx->copied, cudaEventDisableTiming));
     PetscCallCUDA(cudaEventCreateWithFlags(&ctx->made, cudaEventDisableTiming));
     PetscCall(AIJTCUAllocated(cudaMallocHost((void **)&ctx->host, bytes), (void **)&ctx->host));

@@ -161,22 +161,6 @@ static PetscErrorCode AIJTCUAggregatesOnStream(const SparseMatrix *graph, PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Append a node to a list whose last node is known: PetscCDAppendID() walks along the list */
-PetscErrorCode AIJTCUAppend(PetscCoarsenData *lists, PetscCDIntNd *last[], PetscInt list, PetscInt node)
-{
-  PetscCDIntNd *const head = lists->array[list];
-
-  PetscFunctionBegin;
-  lists->array[list] = NULL;
-  PetscCall(PetscCDAppendID(lists, list, node));
-  if (head) {
-    last[list]->next   = lists->array[list];
-    last[list]         = lists->array[list];
-    lists->array[list] = head;
-  } else last[list] = lists->array[list];
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
    The list of a node begins with itself, if begin is true. Nodes follow, which ascend, and then those that it has taken
    from other lists, which ascend, too. taker[i] is the node that takes i, or -1; taker is NULL if none was taken

@@ -26,13 +26,15 @@ PETSC_INTERN PetscErrorCode AIJTCUHungGhosts(Mat, PetscInt *, const PetscInt *[]
 PETSC_INTERN PetscErrorCode AIJTCUHungIsParallel(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUHungToHost(Mat);
 
+/* lists.c */
+PETSC_INTERN PetscErrorCode AIJTCUAppend(PetscCoarsenData *, PetscCDIntNd *[], PetscInt, PetscInt);
+
 /* coarsen.c */
 PETSC_INTERN PetscErrorCode AIJTCUCoarsens(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUCoarsenGraph(Mat, SparseMatrix *, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCUCoarsenerIsOurs(const char[], PetscBool *);
 PETSC_INTERN MatCoarsen     AIJTCUCoarsenerLatest(void);
 PETSC_INTERN void           AIJTCUCoarsenerForget(void);
-PETSC_INTERN PetscErrorCode AIJTCUAppend(PetscCoarsenData *, PetscCDIntNd *[], PetscInt, PetscInt);
 
   #if AIJTCU_HAVE_PARALLEL_COARSENING
 /* parallelcoarsen.c */

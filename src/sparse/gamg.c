@@ -25,8 +25,8 @@
 static PetscErrorCode (*AIJTCUCreate)(PC, Mat, Mat *);
 static PetscErrorCode (*AIJTCUCoarsen)(PC, Mat *, PetscCoarsenData **);
 
-/* Whether PCGAMG makes a graph that it coarsens only */
-static PetscBool coarsens_only;
+/* Whether PCGAMG is set up, and whether it makes a graph that it coarsens only */
+static PetscBool sets_up, coarsens_only;
 
 /* Whether nobody will look at the graph that is made now, but a coarsener of ours */
 PetscBool AIJTCUGraphIsCoarsenedOnly(void)
@@ -46,7 +46,7 @@ static PetscErrorCode PCGAMGCreateGraph_AIJTCU(PC pc, Mat A, Mat *graph)
   PetscCall(PetscOptionsHasName(NULL, NULL, "-mat_view", &viewed));
   /* PCGAMG asks for the type again, by another name, once levels are not aggressive */
   PetscCall(PetscOptionsHasName(NULL, ((PetscObject)pc)->prefix, "-mat_coarsen_type", &typed));
-  coarsens_only = (PetscBool)(!seen && !viewed && !typed && gamg->threshold[gamg->current_level] < 0 && !gamg->asm_hem_aggs);
+  coarsens_only = (PetscBool)(sets_up && !seen && !viewed && !typed && gamg->threshold[gamg->current_level] < 0 && !gamg->asm_hem_aggs);
   AIJTCUCoarsenerForget();
   ierr          = (*AIJTCUCreate)(pc, A, graph);
   coarsens_only = PETSC_FALSE;
@@ -266,6 +266,7 @@ PetscErrorCode AIJTCUKeepGraphs(PC pc)
 {
   PetscFunctionBegin;
 #if AIJTCU_HAVE_BLOCK && AIJTCU_HAVE_DEVICE_REAL
+  sets_up = PETSC_TRUE;
   {
     PCGAMGType type;
     PetscBool  aggregates;
@@ -286,4 +287,12 @@ PetscErrorCode AIJTCUKeepGraphs(PC pc)
   (void)pc;
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* After the set-up: PCGAMGCreateGraph() of a program gives a graph with entries */
+void AIJTCUKeepNoGraphs(void)
+{
+#if AIJTCU_HAVE_BLOCK && AIJTCU_HAVE_DEVICE_REAL
+  sets_up = PETSC_FALSE;
+#endif
 }

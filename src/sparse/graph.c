@@ -292,6 +292,7 @@ static PetscErrorCode AIJTCUGraphJoin(Mat A, const AIJTCUGraph *a, SparseGraph *
   PetscCall(PetscMalloc1(of[1]->cmap->n, ghosts));
   PetscCall(AIJTCUGraphColumns(of[1]->cmap->n, columns, a->bs, *ghosts, err));
   *nghosts = of[1]->cmap->n / a->bs;
+  if (A->rmap->n != A->cmap->n) *err = HRPB_ERR_UNSUPPORTED; /* a node is a row and a column of one process */
   for (PetscInt i = 1; i < *nghosts && !*err; i++) {
     if ((*ghosts)[i - 1] >= (*ghosts)[i]) *err = HRPB_ERR_UNSUPPORTED;
   }

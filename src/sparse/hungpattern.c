@@ -214,19 +214,33 @@ static PetscErrorCode AIJTCUHungBring(const SparseMatrix *p, HrpbInt rowptr[], H
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same on several processes: a matrix that has them takes the place of C. Collective */
-static PetscErrorCode AIJTCUHungToHosts(Mat C, AIJTCUHung *hung)
+/* The diagonal and the off-diagonal block of a process */
+static PetscErrorCode AIJTCUHungToBlocks(Mat C, AIJTCUHung *hung, Mat block[2])
 {
   const SparseMatrix *p      = &hung->pattern;
   cudaStream_t        stream = NULL;
   HrpbInt            *rowptr, *colidx;
-  Mat                 block[2], D;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc2(p->nrows + 1, &rowptr, p->nnz, &colidx));
   AIJTCUCallOnStream(stream, AIJTCUHungBring(p, rowptr, colidx, stream));
   for (int b = 0; b < 2; b++) PetscCall(AIJTCUHungBlock(hung, rowptr, colidx, (PetscBool)b, b ? C->cmap->N : C->cmap->n, &block[b]));
   PetscCall(PetscFree2(rowptr, colidx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same on several processes: a matrix that has them takes the place of C. Collective */
+static PetscErrorCode AIJTCUHungToHosts(Mat C, AIJTCUHung *hung)
+{
+  Mat            block[2] = {NULL, NULL}, D;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  ierr = AIJTCUAgree(PetscObjectComm((PetscObject)C), AIJTCUHungToBlocks(C, hung, block), PETSC_TRUE, NULL);
+  if (ierr) {
+    for (int b = 0; b < 2; b++) PetscCall(MatDestroy(&block[b]));
+    PetscCall(ierr);
+  }
   PetscCall(MatCreateMPIAIJWithSeqAIJ(PetscObjectComm((PetscObject)C), C->rmap->N, C->cmap->N, block[0], block[1], NULL, &D));
   PetscCall(MatPropagateSymmetryOptions(C, D));
   PetscCall(MatHeaderReplace(C, &D));

@@ -31,11 +31,13 @@ PetscErrorCode MatConvert_AIJTCU_Any(Mat A, MatType newtype, MatReuse reuse, Mat
   PetscFunctionBegin;
   if (reuse == MAT_INPLACE_MATRIX) {
     const PetscObjectState before = A->nonzerostate;
+    const PetscObjectId    id     = ((PetscObject)A)->id;
 
     PetscCall(AIJTCUValuesToHost(A, PETSC_FALSE)); /* some of PETSc's conversions read the array there as it is */
     PetscCall(AIJTCUDetach(A));
     PetscCall(MatConvert(A, newtype, reuse, &A));
-    PetscCall(AIJTCURaiseNonzeroState(A, before));
+    /* To the parent's own type nothing is converted: the matrix stays the object that it was */
+    if (((PetscObject)A)->id != id) PetscCall(AIJTCURaiseNonzeroState(A, before));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(AIJTCUGetPlan(A, &plan));

@@ -14,11 +14,12 @@
        KSPSetReusePreconditioner(ksp, PETSC_FALSE);
        KSPSolve(ksp, b, x);
 
-     What would help: in MatHeaderMerge() what MatHeaderReplace() does, a state that is larger than before.
+     What would help: a larger nonzero state in MatHeaderMerge() and MatHeaderReplace(), as both have a larger state.
 
    Needed: 3.24 to 3.26. Gone when: nothing says it; try the lines above. Ours: sequences.c, "convert", with a GPU.
 
-   After a conversion in place: before is the state that A had
+   After a conversion in place: before is the state that A had. A parallel matrix counts anew at its next assembly: it
+   adds up the states of its blocks
 */
 #include "upstream.h"
 

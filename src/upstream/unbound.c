@@ -66,6 +66,10 @@
 /* lost: A is bound, whatever it says */
 PetscErrorCode AIJTCUUnbind(Mat A, PetscBool lost, PetscBool *bound)
 {
+#if PetscDefined(HAVE_DEVICE)
+  PetscErrorCode ierr;
+#endif
+
   PetscFunctionBegin;
   *bound = PETSC_FALSE;
 #if PetscDefined(HAVE_DEVICE)
@@ -73,7 +77,9 @@ PetscErrorCode AIJTCUUnbind(Mat A, PetscBool lost, PetscBool *bound)
   if (lost) A->boundtocpu = PETSC_TRUE;
   if (!A->boundtocpu) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBindToCPU(A, PETSC_FALSE));
-  PetscCall(AIJTCUValuesToHost(A, PETSC_TRUE)); /* PETSc's own type does not say so: valuestohost.c */
+  ierr = AIJTCUValuesToHost(A, PETSC_TRUE); /* PETSc's own type does not say so: valuestohost.c */
+  if (ierr) (void)MatBindToCPU(A, PETSC_TRUE);
+  PetscCall(ierr);
 #else
   (void)A;
   (void)lost;

@@ -914,8 +914,22 @@ static void TestFactor(int64_t N, int64_t rank, double bad)
   Report(right, "factor: wrong", where);
 }
 
+/* What a column has lost counts where the rest of it is negative, too: the matrix is not definite */
+static void TestLoss(void)
+{
+  Numbers G = {1, 1.5, 1.5, 1}, C(4), F(4), zeta(4), dropped(2), found(1);
+
+  Run(true, 5, 2, 0, {}, {&G, &C, &F, &zeta, &dropped, &found}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *, BlockNumber **x) {
+    const BlockFactor t = {x[0], x[1], x[2], x[3], x[4], x[5]};
+
+    return ops->factor(s, &t);
+  });
+  Report(found[0] == 1 && dropped[0] == 0 && std::abs(dropped[1] - std::sqrt(1.25)) < 1e-12, "factor: other losses", "a matrix that is not definite");
+}
+
 static void TestFactors(void)
 {
+  TestLoss();
   for (int64_t N : {1, 2, 7, 16, 31, 32}) {
     for (int64_t rank : {N, N / 2, (int64_t)0}) TestFactor(N, rank, 0);
     TestFactor(N, N, -1);

@@ -54,6 +54,8 @@ static PetscErrorCode TestConversions(PetscInt m, PetscInt n)
 {
   const char *const names[] = {MATAIJTCU, "seqaijtcu", "mpiaijtcu"};
   Mat               A, R, B, C;
+  PetscObjectId     ids[2];
+  PetscObjectState  states[2];
   PetscMPIInt       size;
 
   PetscFunctionBegin;
@@ -82,8 +84,13 @@ static PetscErrorCode TestConversions(PetscInt m, PetscInt n)
   PetscCall(MatDestroy(&C));
   PetscCall(MatSetType(B, MATAIJTCU));
   PetscCall(Same(B, R, PETSC_TRUE, "MatSetType() on an assembled aij"));
+  PetscCall(PetscObjectGetId((PetscObject)B, &ids[0]));
+  PetscCall(MatGetNonzeroState(B, &states[0]));
   PetscCall(MatConvert(B, MATAIJ, MAT_INPLACE_MATRIX, &B));
   PetscCall(Same(B, R, PETSC_FALSE, "to aij in place"));
+  PetscCall(PetscObjectGetId((PetscObject)B, &ids[1]));
+  PetscCall(MatGetNonzeroState(B, &states[1]));
+  if (ids[0] == ids[1] ? states[0] != states[1] : states[0] >= states[1]) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "to aij in place: the nonzero state was %d and is %d\n", (int)states[0], (int)states[1]));
   PetscCall(MatConvert(B, MATAIJTCU, MAT_INPLACE_MATRIX, &B));
   PetscCall(Same(B, R, PETSC_TRUE, "from aij in place"));
   PetscCall(MatDestroy(&B));
