@@ -225,7 +225,7 @@ HrpbError BlockCGIterate(const BlockShape *s, const BlockIteration *t)
 
   if (s->n == 0 || s->N == 0 || s->N > INT32_MAX / Tiles(s->n)) return Several(s, t);
   HrpbCall(SpmmGetDevice(&device));
-  /* Blocks that L2 does not hold: a pass does not find there what the one before has left (KERNELS.md) */
+  /* Blocks that L2 does not hold: a pass does not find there what the one before has left (src/block/README.md) */
   if ((double)s->n * (double)s->N * sizeof(BlockNumber) > device->cache) return Several(s, t);
   HrpbCallCuda(cudaGetDevice(&id));
   HrpbCallCuda(cudaDeviceGetAttribute(&all, cudaDevAttrCooperativeLaunch, id));
