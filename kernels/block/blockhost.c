@@ -157,12 +157,7 @@ static HrpbError CGDirection(const BlockShape *s, const BlockDirection *t)
 
 static HrpbError CGIterate(const BlockShape *s, const BlockIteration *t)
 {
-  const BlockStep      step      = {t->kind, t->lengths, t->W, t->R, t->D};
-  const BlockDirection direction = {t->lengths.active, t->sums, t->lengths.now, t->lengths.step, {t->R.array, t->R.ld}, t->D, t->P, t->X};
-
-  (void)Dots(s, 1, &t->W, (BlockIn){t->P.array, t->P.ld}, t->curvature);
-  (void)CGStep(s, &step, t->sums);
-  return CGDirection(s, &direction);
+  return BlockCGIterateApart(&BlockOpsHost, s, t);
 }
 
 static HrpbError Residual(const BlockShape *s, BlockIn Y, const BlockNumber *a, BlockIn X, BlockOut R, BlockNumber *total)

@@ -228,6 +228,18 @@ typedef struct {
 
 extern const BlockOps BlockOpsHost, BlockOpsDevice;
 
+/* cg_iterate() by the operations that it stands for */
+HRPB_INLINE HrpbError BlockCGIterateApart(const BlockOps *ops, const BlockShape *s, const BlockIteration *t)
+{
+  const BlockStep      step      = {t->kind, t->lengths, t->W, t->R, t->D};
+  const BlockDirection direction = {t->lengths.active, t->sums, t->lengths.now, t->lengths.step, {t->R.array, t->R.ld}, t->D, t->P, t->X};
+  const BlockIn        P         = {t->P.array, t->P.ld};
+  HrpbError            err       = ops->dots(s, 1, &t->W, P, t->curvature);
+
+  if (!err) err = ops->cg_step(s, &step, t->sums);
+  return err ? err : ops->cg_direction(s, &direction);
+}
+
 HRPB_INLINE bool BlockIsFinite(BlockNumber x)
 {
   return x - x == 0;

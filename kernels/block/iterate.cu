@@ -203,18 +203,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS) IterateKernel(const __gr
   for (int32_t j = own; j < a.N; j += a.together) Directions(a, s, j, parts);
 }
 
-/* By several kernels. Without rows there are lengths all the same */
-static HrpbError Several(const BlockShape *s, const BlockIteration *t)
-{
-  const BlockStep      step      = {t->kind, t->lengths, t->W, t->R, t->D};
-  const BlockDirection direction = {t->lengths.active, t->sums, t->lengths.now, t->lengths.step, {t->R.array, t->R.ld}, t->D, t->P, t->X};
-  const BlockIn        P         = {t->P.array, t->P.ld};
-
-  HrpbCall(BlockOpsDevice.dots(s, 1, &t->W, P, t->curvature));
-  HrpbCall(BlockOpsDevice.cg_step(s, &step, t->sums));
-  return BlockOpsDevice.cg_direction(s, &direction);
-}
-
+/* Without rows there are lengths all the same */
 HrpbError BlockCGIterate(const BlockShape *s, const BlockIteration *t)
 {
   IterateArgs         a        = {*t, (BlockNumber *)s->work, s->n, (int32_t)s->N, (int32_t)Tiles(s->n), 0};
@@ -223,10 +212,10 @@ HrpbError BlockCGIterate(const BlockShape *s, const BlockIteration *t)
   const SpmmDevice   *device;
   int                 id, all, most;
 
-  if (s->n == 0 || s->N == 0 || s->N > INT32_MAX / Tiles(s->n)) return Several(s, t);
+  if (s->n == 0 || s->N == 0 || s->N > INT32_MAX / Tiles(s->n)) return BlockCGIterateApart(&BlockOpsDevice, s, t);
   HrpbCall(SpmmGetDevice(&device));
   /* Blocks that L2 does not hold: a pass does not find there what the one before has left (src/block/README.md) */
-  if ((double)s->n * (double)s->N * sizeof(BlockNumber) > device->cache) return Several(s, t);
+  if ((double)s->n * (double)s->N * sizeof(BlockNumber) > device->cache) return BlockCGIterateApart(&BlockOpsDevice, s, t);
   HrpbCallCuda(cudaGetDevice(&id));
   HrpbCallCuda(cudaDeviceGetAttribute(&all, cudaDevAttrCooperativeLaunch, id));
   most                     = all ? device->nsm * CTAS : 1;
