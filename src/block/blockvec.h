@@ -62,7 +62,7 @@ PETSC_EXTERN PetscErrorCode AIJTCUBlockAXPBY(AIJTCUBlockCtx, Mat, const PetscSca
 PETSC_EXTERN PetscErrorCode AIJTCUBlockMAXPY(AIJTCUBlockCtx, Mat, PetscReal, PetscInt, const PetscScalar *, const Mat[]);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockCGStep(AIJTCUBlockCtx, const BlockLengths *, Mat, Mat, PetscScalar *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockCGStepScaled(AIJTCUBlockCtx, const BlockLengths *, Mat, Mat, Vec, PetscBool, PetscBool, PetscScalar *);
-PETSC_EXTERN PetscErrorCode AIJTCUBlockCGDirection(AIJTCUBlockCtx, const PetscScalar *, const PetscScalar *, const PetscScalar *, Mat, Vec, Mat, const PetscScalar *, Mat);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockCGDirection(AIJTCUBlockCtx, const PetscScalar *, const PetscScalar *, const PetscScalar *, Mat, Vec, Mat);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockCGIterate(AIJTCUBlockCtx, const BlockLengths *, PetscBool, PetscScalar *, PetscScalar *, PetscScalar *, Mat, Vec, Mat, Mat, Mat);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockSmooth(AIJTCUBlockCtx, Mat, PetscScalar, Mat, PetscScalar, Mat, PetscScalar, PetscInt, Vec, Mat, Mat);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockCtxTakes(AIJTCUBlockCtx, Vec, PetscBool *);

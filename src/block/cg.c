@@ -180,7 +180,7 @@ static PetscErrorCode AIJTCUDirectionCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt i, 
 
   PetscFunctionBegin;
   if (!i) PetscCall(AIJTCUBlockCopy(ctx, Z, P));
-  else if (D) PetscCall(AIJTCUBlockCGDirection(ctx, active, beta, betaold, R, D, P, NULL, NULL));
+  else if (D) PetscCall(AIJTCUBlockCGDirection(ctx, active, beta, betaold, R, D, P));
   else {
     PetscCall(AIJTCUBlockScalarOp(ctx, BLOCK_DIVIDE, active, step, beta, betaold));
     PetscCall(AIJTCUBlockAXPBY(ctx, P, active, Z, step)); /* p <- z + beta / betaold p */

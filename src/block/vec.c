@@ -80,7 +80,7 @@ struct _n_AIJTCUBlockCall {
   BlockFactor        factor;
   BlockGram          gram;
   BlockTerm          term[2];
-  const PetscScalar *a, *b, *c, *active;
+  const PetscScalar *a, *b, *active;
   BlockLengths       lengths;
   const PetscScalar *D; /* a diagonal, or blocks along it; NULL where there are no rows */
   PetscScalar       *out, *curvature, *turn;
@@ -713,22 +713,20 @@ PetscErrorCode AIJTCUBlockCGStepScaled(AIJTCUBlockCtx ctx, const BlockLengths *l
 
 static HrpbError AIJTCURunCGDirection(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
 {
-  BlockDirection t = {.active = call->active, .now = call->a, .before = call->b, .step = call->c, .R = ctx->in[0], .D = call->D, .P = AIJTCUBlockOut(ctx, 1)};
+  const BlockDirection t = {.active = call->active, .now = call->a, .before = call->b, .R = ctx->in[0], .D = call->D, .P = AIJTCUBlockOut(ctx, 1)};
 
-  if (call->noperands > 2) t.X = AIJTCUBlockOut(ctx, 2);
   return (*ctx->ops->cg_direction)(shape, &t);
 }
 
-/* X_j += step_j P_j, if X is there; then P_j = D R_j + now_j / before_j P_j, or zero where active_j is zero */
-PetscErrorCode AIJTCUBlockCGDirection(AIJTCUBlockCtx ctx, const PetscScalar *active, const PetscScalar *now, const PetscScalar *before, Mat R, Vec D, Mat P, const PetscScalar *step, Mat X)
+/* P_j = D R_j + now_j / before_j P_j, or zero where active_j is zero */
+PetscErrorCode AIJTCUBlockCGDirection(AIJTCUBlockCtx ctx, const PetscScalar *active, const PetscScalar *now, const PetscScalar *before, Mat R, Vec D, Mat P)
 {
-  AIJTCUBlockCall call = {.run = AIJTCURunCGDirection, .noperands = X ? 3 : 2, .flops = X ? 5 : 3, .active = active, .a = now, .b = before, .c = step};
+  AIJTCUBlockCall call = {.run = AIJTCURunCGDirection, .noperands = 2, .flops = 3, .active = active, .a = now, .b = before};
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUBlockOperands(ctx, 3));
+  PetscCall(AIJTCUBlockOperands(ctx, 2));
   AIJTCUBlockOperandSet(ctx, 0, R, AIJTCU_BLOCK_READ);
   AIJTCUBlockOperandSet(ctx, 1, P, AIJTCU_BLOCK_UPDATE);
-  if (X) AIJTCUBlockOperandSet(ctx, 2, X, AIJTCU_BLOCK_UPDATE);
   PetscCall(AIJTCUBlockRunWithVec(ctx, &call, D));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

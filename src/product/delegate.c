@@ -206,20 +206,27 @@ static PetscErrorCode AIJTCUSelect(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The first operand of C that is an aijtcu of a device, or NULL, and whether one is there: not bound to the host */
-static PetscErrorCode AIJTCUOperandOfDevice(Mat C, Mat *A, PetscBool *there)
+/*
+   The first operand of C that is an aijtcu of a device, or NULL; whether one is there, not bound to the host; and whether
+   an operand is of another type
+*/
+static PetscErrorCode AIJTCUOperandOfDevice(Mat C, Mat *A, PetscBool *there, PetscBool *other)
 {
   const Mat operand[3] = {C->product->A, C->product->B, C->product->C};
 
   PetscFunctionBegin;
   *A     = NULL;
-  *there = PETSC_FALSE;
+  *there = *other = PETSC_FALSE;
   for (int i = 0; i < 3; i++) {
     AIJTCUPlan *plan   = NULL;
     PetscBool   device = PETSC_FALSE;
 
-    if (operand[i]) PetscCall(AIJTCUGetPlan(operand[i], &plan));
-    if (!plan || !plan->id.own_name || !plan->id.device) continue;
+    if (!operand[i]) continue;
+    PetscCall(AIJTCUGetPlan(operand[i], &plan));
+    if (!plan || !plan->id.own_name || !plan->id.device) {
+      *other = PETSC_TRUE;
+      continue;
+    }
     PetscCall(AIJTCUAtDevice(operand[i], plan, &device));
     if (device) *there = PETSC_TRUE;
     if (!*A) *A = operand[i];
@@ -229,21 +236,21 @@ static PetscErrorCode AIJTCUOperandOfDevice(Mat C, Mat *A, PetscBool *there)
 
 /*
    Whether C is a product of matrices of a device that is not left to the parents: all but A B and A^T B with a sparse A
-   and a dense B, and products of sparse matrices that are bound to the host. The same on all processes
+   and a dense B, and products of sparse matrices of one type that are bound to the host. The same on all processes
 */
 static PetscErrorCode AIJTCUProductIsForHost(Mat C, PetscBool *is)
 {
   const Mat_Product *product = C->product;
   const PetscBool    two     = (PetscBool)(product->type == MATPRODUCT_AB || product->type == MATPRODUCT_AtB);
   Mat                A;
-  PetscBool          sparse, dense, there, all;
+  PetscBool          sparse, dense, there, other, all;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUOperandOfDevice(C, &A, &there));
+  PetscCall(AIJTCUOperandOfDevice(C, &A, &there, &other));
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)product->A, &sparse, MATSEQAIJ, MATMPIAIJ, ""));
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)product->B, &dense, MATSEQDENSE, MATMPIDENSE, ""));
   PetscCall(AIJTCUProductIsSparse(C, &all));
-  *is = (PetscBool)(A && (there || !all) && !(two && sparse && dense));
+  *is = (PetscBool)(A && (there || other || !all) && !(two && sparse && dense));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -251,10 +258,10 @@ static PetscErrorCode AIJTCUProductIsForHost(Mat C, PetscBool *is)
 static PetscErrorCode MatProductSymbolic_AIJTCU_Host(Mat C)
 {
   Mat       A;
-  PetscBool there;
+  PetscBool there, other;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUOperandOfDevice(C, &A, &there));
+  PetscCall(AIJTCUOperandOfDevice(C, &A, &there, &other));
   PetscCheck(A, PetscObjectComm((PetscObject)C), PETSC_ERR_ARG_WRONGSTATE, "No operand is an aijtcu of a device any more: call MatProductSetFromOptions() again");
   PetscCall(AIJTCUHostProductSymbolic(C, ((PetscObject)A)->type_name));
   PetscCall(AIJTCUInheritFromOperands(C));

@@ -644,6 +644,12 @@ int main(int argc, char **argv)
       args: -use_gpu_aware_mpi 0 -device -all -runs 1000 -seconds 20 -seed -1 -mat_aijtcu_path {{auto tcu csr}}
       filter: sed -e "1{\$!b" -e "/^-seed [0-9]*\$/d" -e "}" # the seed goes where there is nothing else
 
+    test: # an operand that is bound to the host, and one that is a MATAIJ
+      suffix: all_cuda_mixed
+      requires: cuda
+      nsize: 2
+      args: -use_gpu_aware_mpi 0 -device -all -runs 1 -seed {{95955791 95955805}}
+
     test:
       suffix: each_cuda
       requires: cuda
