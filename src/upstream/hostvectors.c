@@ -43,10 +43,15 @@ enum {
   MAX_VECS = 3
 };
 
-/* u is v. Or a vector on the device, where A works there and v is a vector of the host, or bound to it */
+/*
+   u is v. Or a vector on the device, where A works there and v is a vector of the host, or bound to it. PETSc hands
+   parallel vectors to a block of one process, and it may be that the blocks of some processes alone work on the device.
+   So nothing here is collective that is not for A
+*/
 static PetscErrorCode AIJTCUVecOnDevice(Mat A, Vec v, Vec *u)
 {
-  PetscBool host, bound;
+  PetscBool   host, bound;
+  PetscMPIInt size;
 
   PetscFunctionBegin;
   *u = v;
@@ -57,8 +62,10 @@ static PetscErrorCode AIJTCUVecOnDevice(Mat A, Vec v, Vec *u)
   if (!v->ops->getarray) bound = PETSC_TRUE; /* a duplicate of a bound vector has its operations: fdcoloring.c */
   if (!host && !bound) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscInfo(A, "aijtcu: vector of the host copied to the device and back: use vectors of the matrix's kind (MatCreateVecs(), -vec_type cuda)\n"));
-  PetscCall(VecCreate(PetscObjectComm((PetscObject)v), u));
-  PetscCall(VecSetLayout(*u, v->map));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  PetscCall(VecCreate(PetscObjectComm((PetscObject)A), u));
+  if (size > 1) PetscCall(VecSetLayout(*u, v->map));
+  else PetscCall(VecSetSizes(*u, v->map->n, v->map->n));
   PetscCall(VecSetType(*u, VECCUDA));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -84,7 +91,8 @@ static PetscErrorCode AIJTCUVecsBegin(Mat A, PetscInt nread, PetscInt n, const V
   PetscFunctionBegin;
   for (PetscInt i = 0; i < n; i++) {
     PetscCall(AIJTCUVecOnDevice(A, v[i], &u[i]));
-    if (i < nread && u[i] != v[i]) PetscCall(VecCopy(v[i], u[i]));
+    /* VecCopy() would log it, which all processes of v may do together */
+    if (i < nread && u[i] != v[i]) PetscCall((*v[i]->ops->copy)(v[i], u[i]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
