@@ -659,6 +659,9 @@ static const AIJTCUOp ops[] = {
   AIJTCU_OP(assemblyend, MatAssemblyEnd_AIJTCU, AIJTCU_FOR_DEVICE),
   AIJTCU_OP(zerorowscolumns, MatZeroRowsColumns_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_MPI),
   AIJTCU_OP(setoption, MatSetOption_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ),
+#if PetscDefined(USE_COMPLEX)
+  AIJTCU_OP(setup, AIJTCUSetUpHash, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_MPI),
+#endif
   {0, NULL, 0}
 };
 

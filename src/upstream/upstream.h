@@ -70,6 +70,9 @@ PETSC_INTERN PetscErrorCode AIJTCUResetBlocks(Mat);
 PETSC_INTERN PetscErrorCode AIJTCUBlockToDevice(Mat);
 PETSC_INTERN PetscErrorCode AIJTCUBindAgain(Mat);
 
+/* hashscalars.c */
+PETSC_INTERN PetscErrorCode AIJTCUSetUpHash(Mat);
+
 /* writeonly.c */
 PETSC_INTERN PetscErrorCode AIJTCUNormOfColumns(Mat, PetscReal *);
 PETSC_INTERN PetscErrorCode AIJTCUAlsoOnHost(Vec);
