@@ -117,4 +117,7 @@ PETSC_INTERN PetscErrorCode AIJTCUDeviceBring(Mat, Mat);
 
 /* hostcopy.c */
 PETSC_INTERN PetscErrorCode AIJTCUHostCopy(void *, const void *, size_t, PetscBool, struct CUstream_st *);
+PETSC_INTERN void           AIJTCUHugePages(void *, size_t);
+PETSC_INTERN PetscBool      AIJTCUPin(const void *, size_t);
+PETSC_INTERN void           AIJTCUUnpin(const void *);
 #endif

@@ -221,7 +221,8 @@ void AIJTCUDeviceForgetValues(Mat A, AIJTCUPlan *plan)
   if (A->offloadmask == PETSC_OFFLOAD_CPU) plan->real.values_state = plan->bricks.values_state = plan->transpose.values_state = plan->transposed.values_state = 0;
 }
 
-static PetscErrorCode AIJTCUDevicePattern(Mat A)
+/* Have the pattern on the device, where A gets a matrix of its own then */
+PetscErrorCode AIJTCUPatternToDevice(Mat A)
 {
   const AIJTCUDeviceInt *i, *j;
 
@@ -261,7 +262,7 @@ PetscErrorCode AIJTCUDeviceFetch(Mat A)
   PetscCall(PetscObjectStateGet((PetscObject)A, &state));
   PetscCall(MatSeqAIJGetArrayRead(A, &from));
   A->offloadmask = PETSC_OFFLOAD_UNALLOCATED; /* what the host has is not looked at */
-  ierr           = AIJTCUCallWithoutValues(A, AIJTCUDevicePattern);
+  ierr           = AIJTCUCallWithoutValues(A, AIJTCUPatternToDevice);
   A->offloadmask = PETSC_OFFLOAD_CPU;
   PetscCall(ierr);
   AIJTCUCallParent(A, MatSeqAIJCUSPARSEGetArrayWrite(A, &to));
@@ -303,17 +304,6 @@ PetscErrorCode AIJTCUDeviceCall(Mat A, AIJTCUPlan *plan, AIJTCUNeed need, AIJTCU
   else ierr = AIJTCUDeviceCallOnStream(A, plan, need, &csr, f, ctx, err);
   AIJTCUCallParent(A, MatSeqAIJCUSPARSERestoreIJ(A, PETSC_FALSE, &i, &j));
   PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Have the pattern on the device, where C gets a matrix of its own then */
-PetscErrorCode AIJTCUPatternToDevice(Mat C)
-{
-  const AIJTCUDeviceInt *i, *j;
-
-  PetscFunctionBegin;
-  AIJTCUCallParent(C, MatSeqAIJCUSPARSEGetIJ(C, PETSC_FALSE, &i, &j));
-  AIJTCUCallParent(C, MatSeqAIJCUSPARSERestoreIJ(C, PETSC_FALSE, &i, &j));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

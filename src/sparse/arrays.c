@@ -7,8 +7,6 @@
 
 #if AIJTCU_HAVE_DEVICE_REAL
   #include <petscdevice_cuda.h>
-  #include <stdint.h>
-  #include <sys/mman.h>
 
 /* Whether a matrix is a sequential one that is on the device */
 PetscErrorCode AIJTCUSparseOnDevice(Mat A, PetscBool *is)
@@ -51,26 +49,6 @@ PetscErrorCode AIJTCUSparseArrays(Mat A, PetscBool values, SparseMatrix *M)
     AIJTCUCallParent(A, MatSeqAIJCUSPARSERestoreArrayRead(A, &v));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   Memory that was never touched is to come in large pages, if the system gives them to who asks: a copy from the
-   device is twice as fast then
-*/
-void AIJTCUHugePages(void *memory, size_t bytes)
-{
-  #if defined(MADV_HUGEPAGE)
-  enum {
-    PAGE  = 1 << 12,
-    LARGE = 1 << 21
-  };
-  char *begin = (char *)(((uintptr_t)memory + PAGE - 1) / PAGE * PAGE), *end = (char *)memory + bytes;
-
-  if (bytes >= 2 * LARGE) (void)madvise(begin, (size_t)(end - begin) / PAGE * PAGE, MADV_HUGEPAGE);
-  #else
-  (void)memory;
-  (void)bytes;
-  #endif
 }
 
 PetscErrorCode AIJTCUSparseBring(void *to, const void *from, size_t bytes, cudaStream_t stream)
@@ -118,11 +96,31 @@ PetscErrorCode AIJTCUSparsePattern(Mat C, int64_t nrows, int64_t nnz, const Hrpb
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Where a pattern first comes to the device the parent copies it. A large one, which is in large pages, is pinned */
+static PetscErrorCode AIJTCUSparsePatternBack(Mat C)
+{
+  const PetscInt *rowptr = NULL, *colidx = NULL;
+  PetscBool       first, pinned = PETSC_FALSE;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUNeverOnDevice(C, &first));
+  if (first) {
+    PetscCall(AIJTCUHostGetCSR(C, &rowptr, &colidx));
+    pinned = AIJTCUPin(colidx, C->rmap->n ? sizeof(*colidx) * (size_t)rowptr[C->rmap->n] : 0);
+  }
+  ierr = AIJTCUCallWithoutValues(C, AIJTCUPatternToDevice);
+  if (pinned) AIJTCUUnpin(colidx);
+  if (first) PetscCall(AIJTCUHostRestoreCSR(C, &rowptr, &colidx));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The values of C on the device, which are the newest then. C has its pattern */
 PetscErrorCode AIJTCUSparseWriteBegin(Mat C, PetscScalar **values)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUCallWithoutValues(C, AIJTCUPatternToDevice));
+  PetscCall(AIJTCUSparsePatternBack(C));
   AIJTCUCallParent(C, MatSeqAIJCUSPARSEGetArrayWrite(C, values));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

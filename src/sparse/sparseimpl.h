@@ -13,7 +13,6 @@
 /* arrays.c */
 PETSC_INTERN PetscErrorCode AIJTCUSparseOnDevice(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUSparseArrays(Mat, PetscBool, SparseMatrix *);
-PETSC_INTERN void           AIJTCUHugePages(void *, size_t);
 PETSC_INTERN PetscErrorCode AIJTCUSparseBring(void *, const void *, size_t, struct CUstream_st *);
 PETSC_INTERN PetscErrorCode AIJTCUSparsePattern(Mat, int64_t, int64_t, const HrpbInt[], const HrpbInt[]);
 PETSC_INTERN PetscErrorCode AIJTCUSparseWriteBegin(Mat, PetscScalar **);
