@@ -289,6 +289,7 @@ static PetscErrorCode AIJTCUCoarsenApply(MatCoarsen coarsen, AIJTCUWalk walk)
   }
   if (!err) {
     PetscCall(PetscMalloc1(WORK * (c.G.nrows + 1), &work));
+    AIJTCUHugePages(work, sizeof(*work) * WORK * (size_t)(c.G.nrows + 1));
     if (coarsen->perm) PetscCall(ISGetIndices(coarsen->perm, &order));
     PetscCall(AIJTCUCoarsenWith(coarsen, walk, &c, order, work, &err));
     if (coarsen->perm) PetscCall(ISRestoreIndices(coarsen->perm, &order));

@@ -24,6 +24,7 @@ PETSC_INTERN PetscErrorCode AIJTCUHangPattern(Mat, Mat, const SparseMatrix *, Sp
 PETSC_INTERN PetscErrorCode AIJTCUHungPattern(Mat, const SparseMatrix **, Mat *);
 PETSC_INTERN PetscErrorCode AIJTCUHungGhosts(Mat, PetscInt *, const PetscInt *[]);
 PETSC_INTERN PetscErrorCode AIJTCUHungIsParallel(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUHungRowPointers(Mat, const HrpbInt *[]);
 PETSC_INTERN PetscErrorCode AIJTCUHungToHost(Mat);
 
 /* lists.c */

@@ -27,8 +27,8 @@ typedef struct {
 
 /* The pattern whose rows were asked for last. PCGAMG asks for all of them, one after the other */
 static struct {
-  PetscObjectId id; /* of the matrix; 0 for none */
-  HrpbInt      *rowptr;
+  PetscObjectId  id; /* of the matrix; 0 for none */
+  const HrpbInt *rowptr;
 } asked;
 
 static PetscErrorCode AIJTCUHungDestroy(PetscCtxRt ctx)
@@ -92,11 +92,22 @@ static PetscErrorCode AIJTCUHungRows(AIJTCUHung *hung)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The row pointers of the pattern that hangs on a matrix, on the host, or NULL. They are numbered from its first row on */
+PetscErrorCode AIJTCUHungRowPointers(Mat C, const HrpbInt *rowptr[])
+{
+  AIJTCUHung *hung;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUHungGet(C, &hung));
+  if (hung && !hung->rowptr) PetscCall(AIJTCUHungRows(hung));
+  *rowptr = hung ? hung->rowptr : NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* PCGAMG asks how long rows are. Who asks for more gets all of the graph on the host, if it is that of one process */
 static PetscErrorCode MatGetRow_AIJTCU_Hung(Mat C, PetscInt row, PetscInt *n, PetscInt **columns, PetscScalar **values)
 {
-  AIJTCUHung *hung;
-  PetscBool   parallel;
+  PetscBool parallel;
 
   PetscFunctionBegin;
   if (columns || values) {
@@ -107,10 +118,8 @@ static PetscErrorCode MatGetRow_AIJTCU_Hung(Mat C, PetscInt row, PetscInt *n, Pe
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (asked.id != ((PetscObject)C)->id) {
-    PetscCall(AIJTCUHungGet(C, &hung));
-    if (!hung->rowptr) PetscCall(AIJTCUHungRows(hung));
-    asked.rowptr = hung->rowptr;
-    asked.id     = ((PetscObject)C)->id;
+    PetscCall(AIJTCUHungRowPointers(C, &asked.rowptr));
+    asked.id = ((PetscObject)C)->id;
   }
   row -= C->rmap->rstart;
   if (n) *n = (PetscInt)(asked.rowptr[row + 1] - asked.rowptr[row]);
