@@ -116,23 +116,9 @@ static inline SparseMatrix AIJTCUArraysOf(const SparseGraph *g, int64_t ncols)
   return (SparseMatrix){.nrows = g->n, .ncols = ncols, .nnz = g->nnz, .rowptr = g->rowptr, .colidx = g->colidx};
 }
 
-static PetscErrorCode AIJTCUPartSquareOnStream(const AIJTCUPart *part, const AIJTCUGhostColumns *more,
-  const AIJTCUShipment *come, const PetscInt columns[], cudaStream_t stream, SparseGraph *square, HrpbError *err)
-{
-  SparseGraph  both;
-  SparseMatrix B;
-
-  PetscFunctionBegin;
-  PetscCall(PetscLogGpuTimeBegin());
-  PetscCall(AIJTCUStackOnStream(&part->G, part->nodes->n, more, come, columns, stream, &both, err));
-  if (!*err) {
-    B = AIJTCUArraysOf(&both, part->nodes->n + more->n);
-    AIJTCUCallDevice(*err, SparseGraphProduct(&part->G, &B, stream, square));
-    AIJTCUCallDevice(*err, SparseGraphDestroy(&both, *err, stream));
-  }
-  PetscCall(PetscLogGpuTimeEnd());
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+/* A graph of the rows of this process and those that have come, whose columns are numbered as `more` has it */
+typedef PetscErrorCode (*AIJTCUWithRowsFn)(const void *ctx, const AIJTCUGhostColumns *more, const AIJTCUShipment *come, const PetscInt columns[],
+  cudaStream_t stream, SparseGraph *g, HrpbError *err);
 
 /* What all have made becomes a graph, or nothing is left of it. Ghosts are those of `columns`. Collective */
 static PetscErrorCode AIJTCUPartFinish(PetscLayout nodes, SparseGraph arrays, const AIJTCUGhostColumns *columns,
@@ -153,11 +139,14 @@ static PetscErrorCode AIJTCUPartFinish(PetscLayout nodes, SparseGraph arrays, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same of rows that others need, which are here: their lengths, and columns. Collective */
-static PetscErrorCode AIJTCUPartSquareMake(const AIJTCUPart *part, PetscInt lengths[], PetscInt list[], AIJTCUPart *square,
+/*
+   Send rows, which are here: their lengths, and columns as all processes number them. With those that come f makes a
+   graph of these nodes. Some of its columns are known. Collective
+*/
+static PetscErrorCode AIJTCUPartWithRows(const AIJTCUGhostRows *rows, AIJTCUSide from, PetscInt lengths[], const PetscInt list[],
+  PetscLayout nodes, PetscInt nknown, const PetscInt known[], AIJTCUWithRowsFn f, const void *ctx, AIJTCUPart *part,
   PetscBool *ok)
 {
-  const PetscInt     n      = AIJTCUGhostsRows(&part->exchange, AIJTCU_USERS);
   AIJTCUShipment     come   = {.sent = 0};
   AIJTCUGhostColumns more   = {.n = 0};
   SparseGraph        arrays = {.rowptr = NULL};
@@ -167,19 +156,35 @@ static PetscErrorCode AIJTCUPartSquareMake(const AIJTCUPart *part, PetscInt leng
   PetscErrorCode     ierr;
 
   PetscFunctionBegin;
-  for (PetscInt r = 0, k = 0; r < n; r++) {
-    for (const PetscInt end = k + lengths[r]; k < end; k++) list[k] = AIJTCUPartNumber(part, list[k]);
-  }
-  PetscCall(AIJTCUShipmentCreate(&part->exchange, AIJTCU_USERS, lengths, list, &come, &columns));
-  PetscCall(AIJTCUNumberColumns(part->nodes, AIJTCUPartGhosts(part), part->ghosts, come.received, columns, &more));
+  PetscCall(AIJTCUShipmentCreate(rows, from, lengths, list, &come, &columns));
+  PetscCall(AIJTCUNumberColumns(nodes, nknown, known, come.received, columns, &more));
   ierr = AIJTCUDeviceBegin(&stream);
-  if (!ierr) ierr = AIJTCUPartSquareOnStream(part, &more, &come, columns, stream, &arrays, &err);
+  if (!ierr) ierr = (*f)(ctx, &more, &come, columns, stream, &arrays, &err);
   ierr = AIJTCUPartWorked(stream, ierr);
-  ierr = AIJTCUPartFinish(part->nodes, arrays, &more, ierr, err, square, ok);
+  ierr = AIJTCUPartFinish(nodes, arrays, &more, ierr, err, part, ok);
   (void)AIJTCUGhostColumnsDestroy(&more);
   (void)AIJTCUShipmentDestroy(&come);
   (void)PetscFree(columns);
   PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUPartSquareOnStream(const void *ctx, const AIJTCUGhostColumns *more, const AIJTCUShipment *come,
+  const PetscInt columns[], cudaStream_t stream, SparseGraph *square, HrpbError *err)
+{
+  const AIJTCUPart *part = (const AIJTCUPart *)ctx;
+  SparseGraph       both;
+  SparseMatrix      B;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogGpuTimeBegin());
+  PetscCall(AIJTCUStackOnStream(&part->G, part->nodes->n, more, come, columns, stream, &both, err));
+  if (!*err) {
+    B = AIJTCUArraysOf(&both, part->nodes->n + more->n);
+    AIJTCUCallDevice(*err, SparseGraphProduct(&part->G, &B, stream, square));
+    AIJTCUCallDevice(*err, SparseGraphDestroy(&both, *err, stream));
+  }
+  PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -199,7 +204,13 @@ PetscErrorCode AIJTCUPartSquare(const AIJTCUPart *part, AIJTCUPart *square, Pets
   if (!ierr) ierr = AIJTCUTakeOnStream(&part->G, n, g->rows, lengths, &list, stream, &err);
   ierr = AIJTCUPartWorked(stream, ierr);
   ierr = AIJTCUAgree(part->nodes->comm, ierr, (PetscBool)!err, ok);
-  if (!ierr && *ok) ierr = AIJTCUPartSquareMake(part, lengths, list, square, ok);
+  if (!ierr && *ok) {
+    for (PetscInt r = 0, k = 0; r < n; r++) {
+      for (const PetscInt end = k + lengths[r]; k < end; k++) list[k] = AIJTCUPartNumber(part, list[k]);
+    }
+    ierr = AIJTCUPartWithRows(g, AIJTCU_USERS, lengths, list, part->nodes, AIJTCUPartGhosts(part), part->ghosts, AIJTCUPartSquareOnStream, part,
+      square, ok);
+  }
   (void)PetscFree(lengths);
   (void)PetscFree(list);
   PetscCall(ierr);
@@ -236,7 +247,6 @@ typedef struct {
   PetscInt           n, *rows, *of;   /* nodes in aggregates of others, and which these are. They ascend */
   PetscInt          *lengths, *list;  /* their rows of G P */
   AIJTCUGhostRows    owners;
-  AIJTCUShipment     come;
   SparseGraph        product; /* G P, on the device */
 } AIJTCUCoarseRows;
 
@@ -277,30 +287,6 @@ static PetscErrorCode AIJTCUTransposeTimesOnStream(const SparseMatrix *P, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* columns are those of the rows that have come, numbered as `more` has it */
-static PetscErrorCode AIJTCUSumsOnStream(PetscInt naggregates, const AIJTCUCoarseRows *a,
-  const AIJTCUGhostColumns *more, const PetscInt columns[], cudaStream_t stream, SparseGraph *g, HrpbError *err)
-{
-  const SparseMatrix M = AIJTCUArraysOf(&a->product, naggregates + a->columns.n);
-  SparseGraph        both;
-  SparseMatrix       P, B;
-
-  PetscFunctionBegin;
-  PetscCall(PetscLogGpuTimeBegin());
-  PetscCall(AIJTCUStackOnStream(&M, naggregates, more, &a->come, columns, stream, &both, err));
-  if (!*err) {
-    PetscCall(AIJTCUSelectorOnStream(both.n, naggregates, a->rowptr, a->colidx, stream, &P, err));
-    if (!*err) {
-      B = AIJTCUArraysOf(&both, naggregates + more->n);
-      PetscCall(AIJTCUTransposeTimesOnStream(&P, &B, stream, g, err));
-      PetscCallCUDA(cudaFreeAsync((void *)P.rowptr, stream));
-    }
-    AIJTCUCallDevice(*err, SparseGraphDestroy(&both, *err, stream));
-  }
-  PetscCall(PetscLogGpuTimeEnd());
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* P, and nodes in aggregates of others. Collective */
 static PetscErrorCode AIJTCUCoarseRowsBegin(const AIJTCUPart *part, PetscLayout aggregates, const PetscInt aggregate[],
   AIJTCUCoarseRows *a)
@@ -336,18 +322,14 @@ static PetscErrorCode AIJTCUCoarseRowsEnd(AIJTCUCoarseRows *a)
   PetscCall(PetscFree3(a->rows, a->of, a->lengths));
   PetscCall(PetscFree(a->list));
   PetscCall(AIJTCUGhostColumnsDestroy(&a->columns));
-  PetscCall(AIJTCUShipmentDestroy(&a->come));
   PetscCall(AIJTCUGhostsDestroy(&a->owners));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   P of nodes and of rows that have come, without aggregates of others. There is room for it: what comes is told
-   first
-*/
-static PetscErrorCode AIJTCUCoarseRowsSelect(const AIJTCUPart *part, PetscInt naggregates, AIJTCUCoarseRows *a)
+/* P of nodes and of rows that have come, without aggregates of others */
+static PetscErrorCode AIJTCUCoarseRowsSelect(const AIJTCUPart *part, PetscInt naggregates, PetscInt ncome, AIJTCUCoarseRows *a)
 {
-  const PetscInt n = part->nodes->n, nrows = n + a->come.nrows;
+  const PetscInt n = part->nodes->n, nrows = n + ncome;
   PetscInt      *rowptr, *colidx, count = 0;
 
   PetscFunctionBegin;
@@ -364,16 +346,44 @@ static PetscErrorCode AIJTCUCoarseRowsSelect(const AIJTCUPart *part, PetscInt na
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same of rows of G P that others need, which are here. Collective */
+typedef struct {
+  const AIJTCUPart *part;
+  PetscInt          naggregates;
+  AIJTCUCoarseRows *rows;
+} AIJTCUSums;
+
+static PetscErrorCode AIJTCUSumsOnStream(const void *ctx, const AIJTCUGhostColumns *more, const AIJTCUShipment *come,
+  const PetscInt columns[], cudaStream_t stream, SparseGraph *g, HrpbError *err)
+{
+  const AIJTCUSums       *sums        = (const AIJTCUSums *)ctx;
+  const PetscInt          naggregates = sums->naggregates;
+  AIJTCUCoarseRows *const a           = sums->rows;
+  const SparseMatrix      M           = AIJTCUArraysOf(&a->product, naggregates + a->columns.n);
+  SparseGraph             both;
+  SparseMatrix            P, B;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUCoarseRowsSelect(sums->part, naggregates, come->nrows, a));
+  PetscCall(PetscLogGpuTimeBegin());
+  PetscCall(AIJTCUStackOnStream(&M, naggregates, more, come, columns, stream, &both, err));
+  if (!*err) {
+    PetscCall(AIJTCUSelectorOnStream(both.n, naggregates, a->rowptr, a->colidx, stream, &P, err));
+    if (!*err) {
+      B = AIJTCUArraysOf(&both, naggregates + more->n);
+      PetscCall(AIJTCUTransposeTimesOnStream(&P, &B, stream, g, err));
+      PetscCallCUDA(cudaFreeAsync((void *)P.rowptr, stream));
+    }
+    AIJTCUCallDevice(*err, SparseGraphDestroy(&both, *err, stream));
+  }
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The sums of rows of G P, some of which others need. Collective */
 static PetscErrorCode AIJTCUCoarseRowsSum(const AIJTCUPart *part, PetscLayout aggregates, AIJTCUCoarseRows *a,
   AIJTCUPart *coarse, PetscBool *ok)
 {
-  AIJTCUGhostColumns more   = {.n = 0};
-  SparseGraph        arrays = {.rowptr = NULL};
-  cudaStream_t       stream = NULL;
-  HrpbError          err    = HRPB_SUCCESS;
-  PetscInt          *columns;
-  PetscErrorCode     ierr;
+  const AIJTCUSums sums = {part, aggregates->n, a};
 
   PetscFunctionBegin;
   for (PetscInt r = 0, k = 0; r < a->n; r++) {
@@ -381,16 +391,8 @@ static PetscErrorCode AIJTCUCoarseRowsSum(const AIJTCUPart *part, PetscLayout ag
       a->list[k] = a->list[k] < aggregates->n ? aggregates->rstart + a->list[k] : a->columns.columns[a->list[k] - aggregates->n];
     }
   }
-  PetscCall(AIJTCUShipmentCreate(&a->owners, AIJTCU_OWNERS, a->lengths, a->list, &a->come, &columns));
-  PetscCall(AIJTCUNumberColumns(aggregates, a->columns.n, a->columns.columns, a->come.received, columns, &more));
-  PetscCall(AIJTCUCoarseRowsSelect(part, aggregates->n, a));
-  ierr = AIJTCUDeviceBegin(&stream);
-  if (!ierr) ierr = AIJTCUSumsOnStream(aggregates->n, a, &more, columns, stream, &arrays, &err);
-  ierr = AIJTCUPartWorked(stream, ierr);
-  ierr = AIJTCUPartFinish(aggregates, arrays, &more, ierr, err, coarse, ok);
-  (void)AIJTCUGhostColumnsDestroy(&more);
-  (void)PetscFree(columns);
-  PetscCall(ierr);
+  PetscCall(AIJTCUPartWithRows(&a->owners, AIJTCU_OWNERS, a->lengths, a->list, aggregates, a->columns.n, a->columns.columns, AIJTCUSumsOnStream,
+    &sums, coarse, ok));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
