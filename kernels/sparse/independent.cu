@@ -20,7 +20,7 @@ enum {
   UNDECIDED,
   TAKEN,
   BESIDE, /* a neighbour is taken */
-  ALONE,  /* without neighbours: neither */
+  ALONE,  /* of at most one entry: neither */
   BARRED, /* in this turn, by a ghost */
   ROUNDS = 256
 };
@@ -44,7 +44,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) Opposite(const __grid_con
   }
 }
 
-/* Ghosts come last in any order. A node whose only entry is that of a ghost is not alone */
+/* Ghosts come last in any order. A node whose only entry is in this process's columns is alone, a neighbour's, too */
 static __global__ void __launch_bounds__(HRPB_THREADS)
 Begin(const __grid_constant__ SparseMatrix G, const int32_t *order, int32_t *rank, int32_t *state, int32_t *owner)
 {
@@ -106,7 +106,7 @@ Round(const __grid_constant__ SparseMatrix G, const int32_t *rank, volatile int3
 
 /*
    After a turn, of nodes that have none yet: the node itself where it is taken, or the neighbour that the walk took
-   first. Nodes that were barred are beside one, or undecided again
+   first. Nodes that were barred are beside one, or undecided again. One that is alone may have a neighbour that is taken
 */
 static __global__ void __launch_bounds__(HRPB_THREADS)
 Owners(const __grid_constant__ SparseMatrix G, const int32_t *rank, int32_t *state, int32_t *owner)
@@ -116,7 +116,7 @@ Owners(const __grid_constant__ SparseMatrix G, const int32_t *rank, int32_t *sta
     int32_t       first = INT32_MAX, of = -1;
 
     if (__shfl_sync(HRPB_ALL_LANES, owner[row], 0) >= 0) continue;
-    for (int64_t k = G.rowptr[row] + threadIdx.x % HRPB_LANES; k < G.rowptr[row + 1] && (s == BESIDE || s == BARRED); k += HRPB_LANES) {
+    for (int64_t k = G.rowptr[row] + threadIdx.x % HRPB_LANES; k < G.rowptr[row + 1] && s != TAKEN; k += HRPB_LANES) {
       if (state[G.colidx[k]] != TAKEN || rank[G.colidx[k]] >= first) continue;
       first = rank[G.colidx[k]];
       of    = G.colidx[k];
