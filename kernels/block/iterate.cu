@@ -203,13 +203,17 @@ static __global__ void __launch_bounds__(THREADS, CTAS) IterateKernel(const __gr
   for (int32_t j = own; j < a.N; j += a.together) Directions(a, s, j, parts);
 }
 
-/* Without rows there are lengths all the same */
+/*
+   Without rows there are lengths all the same. A context that has a part of the multiprocessors refuses what needs all
+   of them
+*/
 HrpbError BlockCGIterate(const BlockShape *s, const BlockIteration *t)
 {
   IterateArgs         a        = {*t, (BlockNumber *)s->work, s->n, (int32_t)s->N, (int32_t)Tiles(s->n), 0};
   cudaLaunchAttribute together = {};
   cudaLaunchConfig_t  config   = {};
   const SpmmDevice   *device;
+  HrpbError           err;
   int                 id, all, most;
 
   if (s->n == 0 || s->N == 0 || s->N > INT32_MAX / Tiles(s->n)) return BlockCGIterateApart(&BlockOpsDevice, s, t);
@@ -227,5 +231,6 @@ HrpbError BlockCGIterate(const BlockShape *s, const BlockIteration *t)
   config.stream            = s->stream;
   config.attrs             = &together;
   config.numAttrs          = all ? 1 : 0;
-  return HrpbLaunchAs(&config, IterateKernel, a);
+  err                      = HrpbLaunchAs(&config, IterateKernel, a);
+  return err == HRPB_ERR_UNSUPPORTED ? BlockCGIterateApart(&BlockOpsDevice, s, t) : err;
 }

@@ -12,6 +12,8 @@ HrpbError HrpbDeviceError(cudaError_t err)
 {
   last_error = err;
   (void)cudaGetLastError(); /* the caller's own checks shall not meet it again */
+  /* thread blocks that wait for each other, and a context that has a part of the multiprocessors */
+  if (err == cudaErrorCooperativeLaunchTooLarge) return HRPB_ERR_UNSUPPORTED;
   return err == cudaErrorMemoryAllocation ? HRPB_ERR_DEVICE_MEMORY : HRPB_ERR_DEVICE;
 }
 

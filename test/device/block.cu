@@ -4,6 +4,7 @@
      test-block         all tests
      test-block -small  few and small ones, to run under compute-sanitizer
 */
+#include "spmm.h"
 #include "block/blockops.h"
 #include "block/eigen.h"
 #include "block/smoother.h"
@@ -1253,6 +1254,20 @@ static void TestZeros(void)
 }
 #endif
 
+/* A device that has not as many multiprocessors as it seems to have: it refuses to have all thread blocks at once */
+static void TestRefusedIterate(void)
+{
+  const Case        c = {true, 2100, small_run ? 3 : 600, 0, 0, "refused in one kernel"};
+  const SpmmDevice *known;
+
+  Check(SpmmGetDevice(&known));
+  SpmmDevice *device = const_cast<SpmmDevice *>(known);
+
+  device->nsm *= 1000;
+  TestCGIterate(c, BLOCK_STEP_WITH_Z);
+  device->nsm /= 1000;
+}
+
 static void TestShape(bool device, int64_t n, int64_t N, int64_t padding, int64_t shift)
 {
   Case c = {device, n, N, padding, shift, ""};
@@ -1301,6 +1316,7 @@ int main(int argc, char **argv)
       c.n = 530000;
       TestCGIterate(c, BLOCK_STEP_WITH_R);
     }
+    if (device) TestRefusedIterate();
     for (int64_t nx : {31, 32, 33, 70}) { /* more blocks than a kernel takes */
       Case c = {device, 70, 2, 1, 0, "many blocks"};
 

@@ -360,6 +360,10 @@ template <typename T, typename P> static inline void ptx_load_if(T &x, const P *
   if (is) memcpy(&x, from, sizeof(x));
 }
 
+template <typename T> static inline void ptx_load_global(T &x, const T *from)
+{
+  x = *from;
+}
 static inline void ptx_load_global(double &x, double &y, const double *from)
 {
   x = from[0], y = from[1];
@@ -403,13 +407,14 @@ static inline void cudaTriggerProgrammaticLaunchCompletion(void) { }
 /* The runtime. Streams do all work at once, and events have no time */
 enum cudaError_t : int {
   cudaSuccess,
-  cudaErrorMemoryAllocation         = 2,
-  cudaErrorInvalidDeviceFunction    = 98,
-  cudaErrorInvalidDevice            = 101,
-  cudaErrorNoKernelImageForDevice   = 209,
-  cudaErrorUnsupportedPtxVersion    = 222,
-  cudaErrorNotSupported             = 801,
-  cudaErrorStreamCaptureInvalidated = 901
+  cudaErrorMemoryAllocation          = 2,
+  cudaErrorInvalidDeviceFunction     = 98,
+  cudaErrorInvalidDevice             = 101,
+  cudaErrorNoKernelImageForDevice    = 209,
+  cudaErrorUnsupportedPtxVersion     = 222,
+  cudaErrorCooperativeLaunchTooLarge = 720,
+  cudaErrorNotSupported              = 801,
+  cudaErrorStreamCaptureInvalidated  = 901
 };
 enum cudaMemcpyKind {
   cudaMemcpyHostToDevice = 1,
