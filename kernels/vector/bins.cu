@@ -18,14 +18,17 @@ enum {
 template <int BIN, typename Number>
 static __device__ __forceinline__ void MultiplyBin(const VectorProductWith<Number> &a, const Bins &bins, int32_t block)
 {
-  constexpr int    LANES  = 1 << BIN;
-  const int64_t    i      = bins.row[BIN] + ((int64_t)(block - bins.block[BIN]) * VECTOR_THREADS + threadIdx.x) / LANES;
-  const bool       is     = i < bins.row[BIN + 1];
-  const int32_t    row    = is ? __ldg(a.order + i) : 0;
-  const HrpbInt    begin  = is ? __ldg(a.rowptr + row) : 0;
-  const int32_t    length = is ? (int32_t)(__ldg(a.rowptr + row + 1) - begin) : 0;
-  const Number     part   = VectorSumOfLane<LANES, TURNS>(a.colidx + begin, a.values + begin, length, a.x, threadIdx.x % LANES);
-  const Number     sum    = VectorSumOfLanes<LANES>(part);
+  constexpr int LANES  = 1 << BIN;
+  const int64_t i      = bins.row[BIN] + ((int64_t)(block - bins.block[BIN]) * VECTOR_THREADS + threadIdx.x) / LANES;
+  const bool    is     = i < bins.row[BIN + 1];
+  const int32_t row    = is ? __ldg(a.order + i) : 0;
+  const HrpbInt begin  = is ? __ldg(a.rowptr + row) : 0;
+  const int32_t length = is ? (int32_t)(__ldg(a.rowptr + row + 1) - begin) : 0;
+
+  VectorBegin(a);
+
+  const Number part = VectorSumOfLane<LANES, TURNS>(a.colidx + begin, a.values + begin, length, a.x, threadIdx.x % LANES);
+  const Number sum  = VectorSumOfLanes<LANES>(part);
 
   if (is && threadIdx.x % LANES == 0) VectorStore(a, row, sum);
 }

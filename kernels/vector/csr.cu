@@ -34,6 +34,7 @@ static __global__ void __launch_bounds__(VECTOR_THREADS, BlocksOf(TURNS, SHORT, 
   const int32_t base   = SHORT && row < a.nrows ? __ldg(a.bases + row / VECTOR_GROUP) : -1;
   Number        sum;
 
+  VectorBegin(a);
   if (SHORT && base >= 0) sum = VectorSumOfLane<LANES, TURNS>(a.columns + begin, a.values + begin, whole ? length : 0, a.x + base, lane);
   else sum = VectorSumOfLane<LANES, TURNS>(a.colidx + begin, a.values + begin, whole ? length : 0, a.x, lane);
   sum = VectorSumOfLanes<LANES>(sum);
@@ -100,7 +101,7 @@ HrpbError VectorProductOf(const SpmmMatrix *A, const SpmmOperands *o, void *work
   *p = {A->rowptr, A->colidx, values, (const Number *)o->X.array, o->update == SPMM_ASSIGN ? NULL : (const Number *)o->Y0.array,
     (Number *)o->Y.array, (Number *)work, (const VectorPart *)v->parts, (const VectorLongRow *)v->long_rows, (const int32_t *)v->nodes,
     (const int32_t *)v->order, (const int32_t *)v->bases, v->columns ? (const uint16_t *)v->columns - v->first : NULL,
-    (const VectorBlock *)v->blocks, (const uint8_t *)v->places, v->nrows, v->nnodes, v->nlong, v->long_entries, v->nparts, 0, {}};
+    (const VectorBlock *)v->blocks, (const uint8_t *)v->places, v->nrows, v->nnodes, v->nlong, v->long_entries, v->nparts, 0, o->behind, {}};
   if constexpr (std::is_floating_point<Number>::value) {
     if (step) p->step = {true, (const Number *)o->B.array, (const Number *)o->D, (Number)o->a, (Number)o->b, (Number)o->c};
   } else if (step) return HRPB_ERR_UNSUPPORTED;

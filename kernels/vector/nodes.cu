@@ -8,17 +8,18 @@
 
 /*
    Entries of a row that are on their way together. In single precision there are registers for more reads, and for more
-   thread blocks
+   thread blocks. Rows with a whole warp are long, and where there are few of them each turn of a lane is waited for
 */
-static __host__ __device__ constexpr int TurnsOf(int rows, bool single)
+static __host__ __device__ constexpr int TurnsOf(int rows, int lanes, bool single)
 {
-  return single && rows == 3 ? 6 : rows == 3 || rows == VECTOR_NODE || (single && (rows == 2 || rows == 6)) ? 4 : 2;
+  if (single) return rows == 3 ? 6 : rows == 4 ? 2 : 4;
+  return rows == 2 && lanes == HRPB_LANES ? 6 : rows == 3 ? 3 : rows == VECTOR_NODE ? 4 : 2;
 }
 
 /* Thread blocks on a multiprocessor, which leave each registers for its reads, see csr.cu */
-static __host__ __device__ constexpr int BlocksOf(int rows, bool single)
+static __host__ __device__ constexpr int BlocksOf(int rows, int lanes, bool single)
 {
-  return rows == 2 ? 6 : single && rows == 3 ? 5 : rows <= 4 ? 4 : rows == 6 || single ? 3 : 2;
+  return rows == 2 ? (lanes == HRPB_LANES && !single ? 4 : 6) : single && rows == 3 ? 5 : rows <= 4 ? 4 : rows == 6 || single ? 3 : 2;
 }
 
 /*
@@ -29,7 +30,7 @@ template <int LANES, int ROWS, typename Column, typename Number>
 static __device__ __forceinline__ void AddNode(const Column *colidx, const Number *values, int32_t nrows, int32_t length, const Number *x,
   int32_t lane, Number (&sum)[ROWS])
 {
-  constexpr int TURNS = TurnsOf(ROWS, sizeof(Number) == 4);
+  constexpr int TURNS = TurnsOf(ROWS, LANES, sizeof(Number) == 4);
 
 #pragma unroll 1
   for (int32_t first = lane; first < length; first += LANES * TURNS) {
@@ -45,7 +46,7 @@ static __device__ __forceinline__ void AddNode(const Column *colidx, const Numbe
       for (int r = 0; r < ROWS; r++) value[i][r] = VectorReadOnce(values + (uint32_t)(min(r, nrows - 1) * length + At(i)));
     }
 #pragma unroll
-    for (int i = 0; i < TURNS; i++) b[i] = __ldg(x + col[i]);
+    for (int i = 0; i < TURNS; i++) b[i] = VectorReadX(x + col[i]);
 #pragma unroll
     for (int i = 0; i < TURNS; i++) {
 #pragma unroll
@@ -57,7 +58,7 @@ static __device__ __forceinline__ void AddNode(const Column *colidx, const Numbe
 }
 
 template <int LANES, int ROWS, bool SHORT, typename Number>
-static __global__ void __launch_bounds__(VECTOR_THREADS, BlocksOf(ROWS, sizeof(Number) == 4))
+static __global__ void __launch_bounds__(VECTOR_THREADS, BlocksOf(ROWS, LANES, sizeof(Number) == 4))
   VectorNodes(const __grid_constant__ VectorProductWith<Number> a)
 {
   const uint32_t node = (blockIdx.x - a.nparts) * (VECTOR_THREADS / LANES) + threadIdx.x / LANES;
@@ -73,6 +74,7 @@ static __global__ void __launch_bounds__(VECTOR_THREADS, BlocksOf(ROWS, sizeof(N
   const int32_t base   = SHORT && is ? __ldg(a.bases + row / VECTOR_GROUP) : -1;
   Number        sum[ROWS] = {};
 
+  VectorBegin(a);
   if (SHORT && base >= 0) AddNode<LANES, ROWS>(a.columns + begin, a.values + begin, nrows, whole ? length : 0, a.x + base, lane, sum);
   else AddNode<LANES, ROWS>(a.colidx + begin, a.values + begin, nrows, whole ? length : 0, a.x, lane, sum);
 #pragma unroll

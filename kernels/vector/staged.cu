@@ -46,7 +46,7 @@ static __device__ __forceinline__ void Stage(const VectorProductWith<Number> &a,
 #pragma unroll
   for (int i = 0; i < TURNS; i++) value[i] = VectorReadOnce(values + At(i));
 #pragma unroll
-  for (int i = 0; i < TURNS; i++) x[i] = VectorRead(a.x + col[i]);
+  for (int i = 0; i < TURNS; i++) x[i] = VectorReadX(a.x + col[i]);
 #pragma unroll
   for (int i = 0; i < TURNS; i++) terms[threadIdx.x + i * VECTOR_THREADS] = {value[i], x[i]};
 }
@@ -92,6 +92,7 @@ static __global__ void __launch_bounds__(VECTOR_THREADS, BlocksOf(sizeof(Number)
   const HrpbInt end  = __ldg(a.rowptr + row + 1);
   const uint8_t mine = __ldg(a.places + row);
 
+  VectorBegin(a);
   Stage(a, b, terms);
   if (thread == 0) ends[0] = 0;
   ends[thread + 1] = (uint16_t)(end - b.begin);

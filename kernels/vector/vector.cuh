@@ -75,6 +75,7 @@ template <typename Number> struct VectorProductWith {
   const uint8_t       *places;
   int32_t              nrows, nnodes, nlong, long_entries;
   int32_t              nparts, nblocks; /* of a launch: thread blocks for parts, and, behind them, for rows */
+  bool                 behind;          /* of a launch: thread blocks may be there before the kernel before has ended */
   VectorStep<Number>   step;
 };
 
@@ -265,6 +266,37 @@ template <typename F> static HrpbError VectorWithLanes(int32_t lanes, F f)
 }
 
 /*
+   By all threads before x is read, or y is written. What is read earlier the kernel before does not write. The next
+   kernel may come as soon as all thread blocks are here: it waits as well
+*/
+template <typename Number> static __device__ __forceinline__ void VectorBegin(const VectorProductWith<Number> &a)
+{
+  if (!a.behind) return;
+  HrpbLetNextKernelCome();
+  HrpbWaitForKernelBefore();
+}
+
+/*
+   A number of x, in its place behind the wait and the reads of the matrix. By __ldg() it might come before the wait. The
+   compiler puts other reads where they need more registers
+*/
+template <typename T> static __device__ __forceinline__ T VectorReadX(const T *p)
+{
+  T x;
+
+  if constexpr (sizeof(T) == 8) asm volatile("ld.global.f64 %0, [%1];" : "=d"(x) : "l"(p));
+  else asm volatile("ld.global.f32 %0, [%1];" : "=f"(x) : "l"(p));
+  return x;
+}
+
+static __device__ __forceinline__ VectorPair VectorReadX(const VectorPair *p)
+{
+  const VectorUnit unit = *(const VectorUnit *)p;
+
+  return {unit.x, unit.y};
+}
+
+/*
    What lane adds of a row, of LANES lanes. TURNS entries are on their way together. Lanes that have fewer read the last
    one of the row again: with a condition on each read the compiler waits for one before it issues the next
 */
@@ -284,7 +316,7 @@ static __device__ __forceinline__ Number VectorSumOfLane(const Column *colidx, V
 #pragma unroll
     for (int i = 0; i < TURNS; i++) value[i] = VectorReadOnce(values + At(i));
 #pragma unroll
-    for (int i = 0; i < TURNS; i++) b[i] = VectorRead(x + col[i]);
+    for (int i = 0; i < TURNS; i++) b[i] = VectorReadX(x + col[i]);
 #pragma unroll
     for (int i = 0; i < TURNS; i++) {
       if (i == 0 || first + i * LANES < length) sum = VectorFma(value[i], b[i], sum);
@@ -352,8 +384,10 @@ template <typename Number> static __device__ __forceinline__ void VectorCombineP
 template <typename Number> static __device__ __forceinline__ bool VectorHasLongRows(const VectorProductWith<Number> &a, int32_t block)
 {
   if (block >= 0 && block < a.nblocks) return false;
-  if (block < 0) VectorMultiplyPart(a, blockIdx.x);
-  else {
+  if (block < 0) {
+    VectorBegin(a);
+    VectorMultiplyPart(a, blockIdx.x);
+  } else {
     HrpbWaitForKernelBefore();
     VectorCombineParts(a, (int64_t)(block - a.nblocks) * VECTOR_THREADS + threadIdx.x);
   }
@@ -361,7 +395,8 @@ template <typename Number> static __device__ __forceinline__ bool VectorHasLongR
 }
 
 /*
-   Launch a kernel with so many thread blocks for rows, which calls VectorHasLongRows(). Where a row has several parts,
+   Launch a kernel with so many thread blocks for rows, which calls VectorHasLongRows() and, for rows, VectorBegin().
+   Where a row has several parts,
    a kernel with all parts goes ahead, and they are added up when they are long done
 */
 template <typename Number, typename... More>
@@ -374,7 +409,8 @@ static HrpbError VectorLaunch(void (*kernel)(VectorProductWith<Number>, More...)
   if (apart) {
     HrpbCall(VectorMultiplyParts(p, stream));
     p->nparts = 0;
+    p->behind = false; /* rows do not wait for parts */
   }
   p->nblocks = (int32_t)nblocks;
-  return LaunchAs(!apart, kernel, dim3((unsigned)(p->nparts + p->nblocks) + combine), VECTOR_THREADS, 0, stream, *p, more...);
+  return LaunchAs(!apart && !p->behind, kernel, dim3((unsigned)(p->nparts + p->nblocks) + combine), VECTOR_THREADS, 0, stream, *p, more...);
 }

@@ -136,8 +136,9 @@ static AIJTCUMGLaunch *AIJTCUMGListProduct(AIJTCUMGVector s, const AIJTCUMGProdu
 
   s->flops += 2. * (PetscLogDouble)p->given.vector.nnz;
   if (!k) return NULL;
-  k->product  = p;
-  k->operands = SpmmPlain(1, x, p->A.ncols, y, p->A.nrows);
+  k->product         = p;
+  k->operands        = SpmmPlain(1, x, p->A.ncols, y, p->A.nrows);
+  k->operands.behind = (bool)(s->n > 1); /* of the list all is by kernels of this library */
   return k;
 }
 

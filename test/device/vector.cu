@@ -407,6 +407,51 @@ enum Kind {
   FAR    /* bases do not reach */
 };
 
+/*
+   Steps of a smoother that follow each other, x and y by turns: each may be brought to the device before the one before
+   it has ended, and then has the bits that it has otherwise
+*/
+static void TestBehind(const Matrix &A, const VectorPlan *plan, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbScalar *values, const SpmmKernel *k)
+{
+  const SpmmMatrix        M = {.nrows = A.nrows, .ncols = A.ncols, .rowptr = rowptr, .colidx = colidx, .values = values, .vector = plan};
+  std::vector<HrpbScalar> begin[2], right[2];
+  HrpbScalar             *x[2];
+  void                   *work = NULL;
+  bool                    same = true;
+
+  for (std::vector<HrpbScalar> &v : begin) {
+    v.resize((size_t)A.nrows);
+    for (HrpbScalar &number : v) number = Uniform();
+  }
+  for (int round = 0; round < (small_run ? 2 : 6); round++) { /* first one after the other */
+    for (int i = 0; i < 2; i++) x[i] = Upload(begin[i]);
+    for (int step = 0; step < 9; step++) {
+      SpmmOperands o = SpmmPlain(1, x[step % 2], A.ncols, x[1 - step % 2], A.nrows);
+      size_t       bytes;
+
+      o.update = SPMM_STEP;
+      o.Y0     = {o.Y.array, A.nrows, SPMM_COLUMN_MAJOR};
+      o.a      = (HrpbScalar)0.25;
+      o.b      = (HrpbScalar)0.5;
+      o.c      = (HrpbScalar)0.125;
+      o.behind = round && step;
+      Check(SpmmWork(k, &M, &o, &bytes));
+      if (!work) Check(cudaMalloc(&work, bytes + 1));
+      Check(SpmmRun(k, &M, &o, work, NULL));
+    }
+    Check(cudaDeviceSynchronize());
+    for (int i = 0; i < 2; i++) {
+      const std::vector<HrpbScalar> found = Download(x[i], A.nrows);
+
+      if (!round) right[i] = found;
+      for (size_t r = 0; r < found.size(); r++) same = same && SameNumber(found[r], right[i][r]);
+      cudaFree(x[i]);
+    }
+  }
+  Report(same, "other numbers where it comes before the kernel before it has ended", (std::string(A.name) + ", " + k->name).c_str());
+  cudaFree(work);
+}
+
 /* Each kernel that takes the plan, with every number of lanes */
 static void TestKernels(const Matrix &A, const VectorPlan *plan, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbScalar *values)
 {
@@ -435,6 +480,7 @@ static void TestKernels(const Matrix &A, const VectorPlan *plan, const HrpbInt *
 
       with.lanes = lanes;
       TestUpdates(&A, &with, rowptr, colidx, values, k, call++);
+      if (A.nrows == A.ncols) TestBehind(A, &with, rowptr, colidx, values, k);
     }
   }
 }
