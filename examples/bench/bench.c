@@ -79,7 +79,7 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCall(ExampleOptionsReal(PetscOptionsObject, "-scale", "Rows of generated matrices by those of a full benchmark; default: 1 with a GPU, 0.001 without", &o->scale));
   PetscCall(ExampleOptionsNumbers(PetscOptionsObject, "-N", "Columns of the dense matrices, a list", "1,2,3,4,8,16,24,32,64,93,96,128,256", &o->Ns, &o->N));
   PetscCall(ExampleOptionsInt(PetscOptionsObject, "-first", "Columns of the first product of a new pattern; the most of -N where these are fewer", 1, &o->first));
-  PetscCall(ExampleOptionsList(PetscOptionsObject, "-variants", "What is compared with the parent type, a list: auto, csr, tcu (bricks), tcu8, tcu16 (bricks of 8 or 16 rows), reorder (bricks of the matrix in a better order), tune (path and format by timing a proxy; not by default), in single precision tf32; dense (the matrix as a dense one, where that has 2^28 entries at most), rows (cuSPARSE with row-major operands, whose copies are not timed, on a GPU); for fused products apart (not multiplied in the same pass)", variants, &o->variants, &o->variant));
+  PetscCall(ExampleOptionsList(PetscOptionsObject, "-variants", "What is compared with the parent type, a list: auto, csr, tcu (bricks), tcu8, tcu16 (bricks of 8 or 16 rows), 16-128-64-4 or another format of bricks, reorder (bricks of the matrix in a better order), tune (path and format by timing a proxy; not by default), in single precision tf32; dense (the matrix as a dense one, where that has 2^28 entries at most), rows (cuSPARSE with row-major operands, whose copies are not timed, on a GPU); for fused products apart (not multiplied in the same pass)", variants, &o->variants, &o->variant));
   PetscCall(ExampleOptionsList(PetscOptionsObject, "-operations", "What is timed, a list: product (C = A B), sampled (C = X B^T at the entries of A; the parent is cuSPARSE's), fused (the same times Z)", "product", &o->operations, &o->operation));
   PetscCall(ExampleOptionsReal(PetscOptionsObject, "-tolerance", "Largest |C - A B| / (|A| |B|) that is not an error; for tf32 it is 2e-3", &o->tolerance));
   PetscCall(ExampleOptionsTable(PetscOptionsObject, &o->table));
@@ -428,7 +428,7 @@ int main(int argc, char **args)
 
    test:
       suffix: files
-      args: -test_output -f rectangle.mtx -N 1,3 -variants auto,tcu -csv bench.csv
+      args: -test_output -f rectangle.mtx -N 1,3 -variants auto,tcu,16-64-32-2,8-16-4-1 -csv bench.csv
       localrunfiles: rectangle.mtx
 
    test:

@@ -60,7 +60,7 @@ PetscErrorCode TableAppend(const ExampleTable *table, const Machine *machine, co
   PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%.6e,%.6e,%.4e,%.4f,%.5g,%.2e,", (double)limit.bytes, (double)limit.flops, (double)limit.seconds, (double)(limit.seconds / s->steady.median), (double)(2e-9 * operations->terms * nnz * N / s->steady.median), (double)s->error));
   PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%.1f,%.4g,%.4e,", (double)(machine->copy * 1e-9), (double)(machine->tensor * 1e-12), (double)machine->launch));
   PetscCall(AppendFacts(fp, machine, csr, &s->facts));
-  PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%s,%s,%s,%s,\"%s\"\n", PetscDefined(USE_REAL_SINGLE) ? "single" : "double", table->commit, petsc, machine->cuda, machine->name));
+  PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%s%s,%s,%s,%s,\"%s\"\n", PetscDefined(USE_COMPLEX) ? "complex " : "", PetscDefined(USE_REAL_SINGLE) ? "single" : "double", table->commit, petsc, machine->cuda, machine->name));
   PetscCall(PetscFClose(PETSC_COMM_SELF, fp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -17,9 +17,25 @@ static const Variant variants[] = {
   {.name = "tf32", .ours = PETSC_TRUE, .precision = MAT_AIJTCU_PRECISION_TF32},
   {.name = "tune", .ours = PETSC_TRUE, .tune = MAT_AIJTCU_TUNE_PROXY}};
 
+/* Bricks in the format that a name like 16-128-64-4 has, or NULL. The formats that were named stay */
+static const Variant *FormatFind(const char name[])
+{
+  static Variant format[16];
+  static char    named[PETSC_STATIC_ARRAY_LENGTH(format)][32];
+  int            number[4], end = -1;
+  size_t         k = 0;
+
+  if (sscanf(name, "%d-%d-%d-%d%n", &number[0], &number[1], &number[2], &number[3], &end) < 4 || name[end] || end >= (int)sizeof(named[0])) return NULL;
+  while (k < PETSC_STATIC_ARRAY_LENGTH(format) && format[k].name && strcmp(format[k].name, name)) k++;
+  if (k == PETSC_STATIC_ARRAY_LENGTH(format)) return NULL;
+  format[k] = (Variant){.name = strcpy(named[k], name), .ours = PETSC_TRUE, .path = MAT_AIJTCU_PATH_TCU, .format = {number[0], number[1], number[2], number[3]}};
+  return &format[k];
+}
+
 PetscErrorCode VariantFind(const char name[], const Variant **variant)
 {
   PetscFunctionBegin;
+  if ((*variant = FormatFind(name))) PetscFunctionReturn(PETSC_SUCCESS);
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(variants); k++) {
     PetscBool same;
 
@@ -28,7 +44,7 @@ PetscErrorCode VariantFind(const char name[], const Variant **variant)
     *variant = &variants[k];
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-variants %s: must be auto, csr, tcu, tcu8, tcu16, reorder, tune, tf32, dense, rows or apart", name);
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-variants %s: must be auto, csr, tcu, tcu8, tcu16, reorder, tune, tf32, dense, rows, apart, or a format of bricks, four numbers such as 16-128-64-4", name);
 }
 
 /* Whether a variant is one for this matrix: a dense matrix must have room */
@@ -57,6 +73,7 @@ PetscErrorCode VariantCreateMat(const Variant *variant, const GenerateCSR *csr, 
   PetscCall(MatAIJTCUSetPrecision(*A, variant->precision));
   PetscCall(MatAIJTCUSetReorder(*A, variant->reorder));
   PetscCall(MatAIJTCUSetTune(*A, variant->tune));
+  if (variant->format.brick_rows) PetscCall(MatAIJTCUSetFormat(*A, &variant->format));
   if (variant->brick_rows) { /* the other numbers come from the options, or from the host's format */
     MatAIJTCUFormat format;
 

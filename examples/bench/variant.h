@@ -1,6 +1,6 @@
 /*
-   The variants that are compared: PETSc's own product, and ours by every path, brick height and precision, reordered,
-   and tuned; cuSPARSE with row-major operands, and the matrix dense
+   The variants that are compared: PETSc's own product, and ours by every path, format of bricks and precision,
+   reordered, and tuned; cuSPARSE with row-major operands, and the matrix dense
 */
 #pragma once
 
@@ -12,6 +12,7 @@ typedef struct {
   PetscBool          ours;
   MatAIJTCUPath      path;
   PetscInt           brick_rows; /* 0: the device chooses the format */
+  MatAIJTCUFormat    format;     /* where it has all four numbers of it */
   MatAIJTCUPrecision precision;
   MatAIJTCUReorder   reorder;
   MatAIJTCUTune      tune;
