@@ -100,7 +100,7 @@ template <int P, int BM, int NT, int STAGES, bool DIRECT> static __global__ void
      Panels of one strip are for this kernel alone, so their sums may have bits of their own. A second set of sums would
      leave room for fewer warps
   */
-  constexpr bool        CHUNKS = HasChunks(P, BM) && !DIRECT;
+  constexpr bool        CHUNKS = HasChunks(P, BM, false) && !DIRECT;
   const Format<Scalar> &f     = a.f;
   const uint32_t        lane  = threadIdx.x % 32;
   const int64_t         w     = (int64_t)blockIdx.x * GATHER_WARPS + threadIdx.x / 32;

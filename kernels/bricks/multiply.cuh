@@ -7,15 +7,16 @@
 
 /*
    In double a long sum of bricks of 8 rows is added in chunks, because in one go it has a larger error. With 16 rows
-   there are no registers for a second set of sums. In single each step of a tensor core is a sum of its own
+   there are registers for a second set of sums where a warp has half as many tiles: with pairs (HrpbParams). In single
+   each step of a tensor core is a sum of its own
 */
 enum {
   CHUNK_BRICKS = 8 /* a chunk but the last has so many bricks of a strip, or more: it ends with a block */
 };
 
-static constexpr __device__ bool HasChunks(int precision, int brick_rows)
+static constexpr __host__ __device__ bool HasChunks(int precision, int brick_rows, bool pairs)
 {
-  return precision == HRPB_FP64 && brick_rows == 8;
+  return precision == HRPB_FP64 && (brick_rows == 8 || pairs);
 }
 
 /* total += sum, and sum = 0 */

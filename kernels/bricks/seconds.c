@@ -135,7 +135,7 @@ double BricksStagedSeconds(const SpmmFacts *facts, const HrpbParams *params, Hrp
 {
   const HrpbSurvey *s      = &facts->survey;
   const int32_t     most   = HrpbStagedParams().window_cols;
-  const bool        narrow = device->model->narrow_windows_save && !SpmmHasFewPanels(facts->nrows, device);
+  const bool        narrow = COMPLEX_FORMATS || (device->model->narrow_windows_save && !SpmmHasFewPanels(facts->nrows, device));
   const int32_t     window = narrow ? SpmmWindowColumns(facts) : most;
   const double      staged = (double)s->needed_rows + (double)(s->staged_rows - s->needed_rows) * window / most;
   const double      brought = staged / window * SectorsOf(facts, window) * (HRPB_SECTOR / (int)sizeof(HrpbScalar));

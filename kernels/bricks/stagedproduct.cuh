@@ -51,7 +51,7 @@ template <int BM, int NB, int NR, typename Scalar> struct CopiesOf<BM, NB, NR, B
 template <int P, int BM, int NT, int WN, int LAYOUT, int CTAS, int NP, bool HALF, bool PAIRS> static __global__ void __launch_bounds__((STAGED_STRIPS * WN + NP) * 32, CTAS) Staged(const __grid_constant__ StagedArgs<typename Mma<P>::Scalar> a)
 {
   typedef typename Mma<P>::Scalar Scalar;
-  constexpr bool ROWS = LAYOUT == B_ROWS, CHUNKS = HasChunks(P, BM);
+  constexpr bool ROWS = LAYOUT == B_ROWS, CHUNKS = HasChunks(P, BM, PAIRS);
   constexpr int  NB   = 16 * NT * WN - (HALF ? 8 : 0); /* columns of the tile */
   constexpr int  SUMS = BM / 2, BYTES = StagedBytes(BM, NB, ROWS);
   /* bytes from a row of B in a stage to the next, and from a column */
@@ -110,6 +110,12 @@ typedef struct {
 } Tiling;
 } // namespace
 
+/* Whether bricks of 16 rows are added in chunks: warps then have NARROW_TILES tiles at most */
+static bool IsTallInChunks(const Product *p)
+{
+  return p->h->params.brick_rows == 16 && HasChunks(p->precision, 16, p->h->params.pairs != 0);
+}
+
 /*
    The tiling with tiles of at most 16*most columns. They are equally wide. A single narrow one is without a half of 16
    columns that would be empty
@@ -117,13 +123,15 @@ typedef struct {
 static Tiling GetTiling(const Product *p, const SpmmDevice *device, int most, bool rows)
 {
   const int              q = (p->N + TILE_COLS - 1) / TILE_COLS, parts = (q + most - 1) / most;
+  const bool             chunks = IsTallInChunks(p);
   StagedArgs<HrpbScalar> a;
   Tiling                 t;
 
   t.nt          = (q + parts - 1) / parts;
-  t.wn          = p->h->params.brick_rows == 16 && t.nt > HALF_TILES ? 2 : 1;
+  t.wn          = p->h->params.brick_rows == 16 && t.nt > (chunks ? NARROW_TILES : HALF_TILES) ? 2 : 1;
   t.nt          = (t.nt + t.wn - 1) / t.wn;
   t.ctas        = t.nt * t.wn <= NARROW_TILES ? 3 : t.nt * t.wn <= HALF_TILES ? 2 : 1;
+  if (chunks && t.nt * t.wn > 1) t.ctas = t.wn == 1 ? 2 : 1; /* two sets of sums */
   t.half        = t.nt <= HALF_TILES && t.wn == 1 && TILE_COLS * t.nt - p->N >= TILE_COLS / 2;
   t.columns     = TILE_COLS * t.nt * t.wn - (t.half ? TILE_COLS / 2 : 0);
   t.ntiles      = (p->N + t.columns - 1) / t.columns;
@@ -143,7 +151,7 @@ static Tiling GetTiling(const Product *p, const SpmmDevice *device, int most, bo
 */
 static Tiling ChooseTiling(const Product *p, const SpmmDevice *device, bool rows)
 {
-  const Tiling wide = GetTiling(p, device, rows ? ROWS_TILES : WIDE_TILES, rows);
+  const Tiling wide = GetTiling(p, device, rows ? ROWS_TILES : IsTallInChunks(p) ? HALF_TILES : WIDE_TILES, rows);
 
   if (wide.nt * wide.wn <= HALF_TILES ? wide.nstages >= 2 : wide.nstages > 2 && p->h->nblocks >= (int64_t)StagedShortPanel(p->h->params.brick_rows) * p->h->npanels) return wide;
   for (int most = rows ? ROWS_TILES : HALF_TILES;; most /= 2) {
@@ -201,37 +209,57 @@ template <int P, int BM, int NT, int WN, int LAYOUT, int CTAS, bool PAIRS> stati
   return a->d.counts ? HRPB_SUCCESS : AddPartsRun(p, false);
 }
 
-template <int P, int LAYOUT, bool PAIRS> static HrpbError LaunchFor(const Product *p, const SpmmDevice *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)
+/* Bricks of 8 rows */
+template <int P, int LAYOUT, bool PAIRS> static HrpbError LaunchShort(const Product *p, const SpmmDevice *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)
 {
   constexpr int most = LAYOUT == B_ROWS ? ROWS_TILES : WIDE_TILES;
-  const bool    tall = p->h->params.brick_rows == 16;
 
   if constexpr (most > HALF_TILES) {
-    switch (t->nt * t->wn) {
+    switch (t->nt) {
     case 5:
       return Launch<P, 8, 5, 1, LAYOUT, 1, PAIRS>(p, device, t, a);
     case 6:
-      return tall ? Launch<P, 16, 3, 2, LAYOUT, 1, PAIRS>(p, device, t, a) : Launch<P, 8, 6, 1, LAYOUT, 1, PAIRS>(p, device, t, a);
+      return Launch<P, 8, 6, 1, LAYOUT, 1, PAIRS>(p, device, t, a);
     case 7:
       return Launch<P, 8, 7, 1, LAYOUT, 1, PAIRS>(p, device, t, a);
     case 8:
-      return tall ? Launch<P, 16, 4, 2, LAYOUT, 1, PAIRS>(p, device, t, a) : Launch<P, 8, 8, 1, LAYOUT, 1, PAIRS>(p, device, t, a);
+      return Launch<P, 8, 8, 1, LAYOUT, 1, PAIRS>(p, device, t, a);
     default:
       break;
     }
   }
   if constexpr (most > 2) {
-    switch (t->nt) {
-    case 3:
-      return tall ? Launch<P, 16, 3, 1, LAYOUT, 2, PAIRS>(p, device, t, a) : Launch<P, 8, 3, 1, LAYOUT, 2, PAIRS>(p, device, t, a);
-    case 4:
-      return tall ? Launch<P, 16, 4, 1, LAYOUT, 2, PAIRS>(p, device, t, a) : Launch<P, 8, 4, 1, LAYOUT, 2, PAIRS>(p, device, t, a);
-    default:
-      break;
-    }
+    if (t->nt == 3) return Launch<P, 8, 3, 1, LAYOUT, 2, PAIRS>(p, device, t, a);
+    if (t->nt == 4) return Launch<P, 8, 4, 1, LAYOUT, 2, PAIRS>(p, device, t, a);
   }
-  if (t->nt == 2) return tall ? Launch<P, 16, 2, 1, LAYOUT, 3, PAIRS>(p, device, t, a) : Launch<P, 8, 2, 1, LAYOUT, 3, PAIRS>(p, device, t, a);
-  return tall ? Launch<P, 16, 1, 1, LAYOUT, 3, PAIRS>(p, device, t, a) : Launch<P, 8, 1, 1, LAYOUT, 3, PAIRS>(p, device, t, a);
+  return t->nt == 2 ? Launch<P, 8, 2, 1, LAYOUT, 3, PAIRS>(p, device, t, a) : Launch<P, 8, 1, 1, LAYOUT, 3, PAIRS>(p, device, t, a);
+}
+
+/* Bricks of 16 rows */
+template <int P, int LAYOUT, bool PAIRS> static HrpbError LaunchTall(const Product *p, const SpmmDevice *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)
+{
+  constexpr int most = LAYOUT == B_ROWS ? ROWS_TILES : WIDE_TILES;
+
+  if constexpr (HasChunks(P, 16, PAIRS)) {
+    if (t->wn == 2) return Launch<P, 16, 2, 2, LAYOUT, 1, PAIRS>(p, device, t, a);
+    if (t->nt == 2) return Launch<P, 16, 2, 1, LAYOUT, 2, PAIRS>(p, device, t, a);
+  } else {
+    if constexpr (most > HALF_TILES) {
+      if (t->nt * t->wn == 6) return Launch<P, 16, 3, 2, LAYOUT, 1, PAIRS>(p, device, t, a);
+      if (t->nt * t->wn == 8) return Launch<P, 16, 4, 2, LAYOUT, 1, PAIRS>(p, device, t, a);
+    }
+    if constexpr (most > 2) {
+      if (t->nt == 3) return Launch<P, 16, 3, 1, LAYOUT, 2, PAIRS>(p, device, t, a);
+      if (t->nt == 4) return Launch<P, 16, 4, 1, LAYOUT, 2, PAIRS>(p, device, t, a);
+    }
+    if (t->nt == 2) return Launch<P, 16, 2, 1, LAYOUT, 3, PAIRS>(p, device, t, a);
+  }
+  return Launch<P, 16, 1, 1, LAYOUT, 3, PAIRS>(p, device, t, a);
+}
+
+template <int P, int LAYOUT, bool PAIRS> static HrpbError LaunchFor(const Product *p, const SpmmDevice *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)
+{
+  return p->h->params.brick_rows == 16 ? LaunchTall<P, LAYOUT, PAIRS>(p, device, t, a) : LaunchShort<P, LAYOUT, PAIRS>(p, device, t, a);
 }
 
 /*

@@ -2,7 +2,7 @@
    What complex matrices take of the times of the model: kernels for CSR, of those of csr-copy or csr-rows with the real
    matrix (SpmmCsrTimes); bricks in double precision, of those of bricks of real numbers (SpmmBrickTimes). The parts are
    taken to be the same on all devices, and those for CSR in single precision, too. Written by `make fit` from what
-   examples/bench measured in complex double precision, commits: 344b3e1, cb4df58, 140b020
+   examples/bench measured in complex double precision, commits: ca4fd734
 */
 #pragma once
 
@@ -24,38 +24,38 @@ static const struct {
   } bricks;
 } complex_parts = {
   .rows = {
-    .launch   = 0.798,
-    .entry    = 0.533,
-    .in_place = 0.574
+    .launch   = 0.936,
+    .entry    = 0.538,
+    .in_place = 0.584
   },
   .copy = {
-    .launch       = 1.43,
-    .entry        = 0.408,
-    .entry_column = 0.55,
-    .scattered    = 1.52,
-    .spread       = 0.762,
-    .dense        = 0.87
+    .launch       = 1.46,
+    .entry        = 0.387,
+    .entry_column = 1.04,
+    .scattered    = 0.63,
+    .spread       = 0.843,
+    .dense        = 0.615
   },
   .nodes = {
     .launch       = 2.26,
-    .entry        = 0.352,
-    .entry_column = 0.36,
-    .dense        = 1.28
+    .entry        = 0.208,
+    .entry_column = 0.354,
+    .dense        = 1.37
   },
   .columns = {
-    .launch    = 0.704,
-    .entry     = 0.33,
-    .scattered = 7.51
+    .launch    = 0.613,
+    .entry     = 0.355,
+    .scattered = 7.03
   },
   .bricks = {
-    .launch       = 1.01,
-    .block_column = 0.504,
-    .brick        = 1,
-    .brick_column = 1.19,
-    .staged       = 2.29,
-    .far          = 2.82,
-    .dense        = 0.694,
-    .cut          = 0.49,
-    .part         = 1.95
+    .launch       = 1.02,
+    .block_column = 0.314,
+    .brick        = 0.987,
+    .brick_column = 1.17,
+    .staged       = 1.96,
+    .far          = 1.7,
+    .dense        = 0.897,
+    .cut          = 0.445,
+    .part         = 1.93
   }
 };

@@ -6,8 +6,14 @@
 
 enum {
 #if defined(HRPB_USE_COMPLEX)
-  REAL_ENTRIES = 2
+  REAL_ENTRIES = 2,
 #else
-  REAL_ENTRIES = 1
+  REAL_ENTRIES = 1,
+#endif
+/* Whether formats of bricks are those that were timed with complex numbers, which is so in double */
+#if defined(HRPB_USE_COMPLEX) && !defined(HRPB_USE_SINGLE)
+  COMPLEX_FORMATS = 1
+#else
+  COMPLEX_FORMATS = 0
 #endif
 };

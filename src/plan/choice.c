@@ -269,7 +269,7 @@ static PetscBool AIJTCUFormatsEqual(const HrpbParams *a, const HrpbParams *b)
 /*
    A format with the values stored as bricks of complex scalars have them: each number once, as pairs, where that pays
    and a kernel of products takes them. A reordering may part the rows of a complex number. Bricks that are there keep
-   what they have; pairs are tried where whole blocks were refused. The bits of products are the same
+   what they have; pairs are tried where whole blocks were refused. The bits of products are the same with 8 rows
 */
 static HrpbParams AIJTCUFormatStored(const AIJTCUQuestion *q, PetscBool reordered, HrpbParams format)
 {

@@ -324,12 +324,12 @@ int main(int argc, char **argv)
 
     test:
       suffix: cuda_paths
-      requires: cuda
+      requires: cuda !complex
       args: -mat_type aijtcu -dense_type densecuda -mat_aijtcu_path tcu -mat_aijtcu_format {{16,32,16,4 8,24,8,4}} -expect tcu
 
     test: # the format is none that the kernel takes
       suffix: cuda_csr
-      requires: cuda
+      requires: cuda !complex
       args: -mat_type aijtcu -dense_type densecuda -mat_aijtcu_path {{tcu csr}} -mat_aijtcu_format 8,8,256,1 -expect csr
 
     test:
