@@ -72,7 +72,14 @@ PetscErrorCode MatConvert_AIJ_AIJTCU(Mat A, MatType newtype, MatReuse reuse, Mat
     PetscCall(AIJTCUFreeDuplicate(A, *M));
   }
   PetscCall(AIJTCUGetPlan(*M, &plan));
-  if (plan && plan->id.own_name) PetscFunctionReturn(PETSC_SUCCESS);
+  if (plan && plan->id.own_name) {
+    PetscObjectState state;
+
+    /* MatConvert() counts a change after this. In place there is none, and a preconditioner would be set up anew */
+    PetscCall(PetscObjectStateGet((PetscObject)*M, &state));
+    if (reuse == MAT_INPLACE_MATRIX) PetscCall(PetscObjectStateSet((PetscObject)*M, state - 1));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)*M, MATMPIAIJ, &parallel));
   PetscCall(AIJTCUHasDevice(PetscObjectComm((PetscObject)*M), &device));
   if (device) PetscCall(MatConvert(*M, parallel ? MATMPIAIJCUSPARSE : MATSEQAIJCUSPARSE, MAT_INPLACE_MATRIX, M));

@@ -93,6 +93,10 @@ static PetscErrorCode TestConversions(PetscInt m, PetscInt n)
   if (ids[0] == ids[1] ? states[0] != states[1] : states[0] >= states[1]) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "to aij in place: the nonzero state was %d and is %d\n", (int)states[0], (int)states[1]));
   PetscCall(MatConvert(B, MATAIJTCU, MAT_INPLACE_MATRIX, &B));
   PetscCall(Same(B, R, PETSC_TRUE, "from aij in place"));
+  PetscCall(PetscObjectStateGet((PetscObject)B, &states[0]));
+  PetscCall(MatConvert(B, MATAIJTCU, MAT_INPLACE_MATRIX, &B));
+  PetscCall(PetscObjectStateGet((PetscObject)B, &states[1]));
+  if (states[0] != states[1]) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "to its own type in place: the state was %d and is %d\n", (int)states[0], (int)states[1]));
   PetscCall(MatDestroy(&B));
   PetscCall(MatConvert(A, MATDENSE, MAT_INITIAL_MATRIX, &B));
   PetscCall(MatConvert(A, MATDENSE, MAT_REUSE_MATRIX, &B));
