@@ -112,8 +112,8 @@ static bool FillsBricksOf8(const HrpbSurvey *survey)
 
 /*
    Complex numbers. Sums of 20 entries and more want chunks, which bricks of 8 rows have, and for shorter rows these are
-   as fast. Bricks of 16 rows have chunks where values are pairs. They take 0.93 of the time where they are full, as with
-   8 unknowns a node, and 1.0 to 1.1 elsewhere (kernels/EXPERIMENTS.md)
+   as fast. Bricks of 16 rows have chunks where values are pairs. They take 0.93 of the time where they are full, as
+   with 8 unknowns a node, and 1.0 to 1.1 elsewhere (kernels/EXPERIMENTS.md)
 */
 static HrpbParams ComplexFormat(const SpmmFacts *facts, const SpmmDevice *device)
 {

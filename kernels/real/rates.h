@@ -29,18 +29,18 @@ static const struct {
     .in_place = 0.584
   },
   .copy = {
-    .launch       = 1.46,
-    .entry        = 0.387,
-    .entry_column = 1.04,
-    .scattered    = 0.63,
-    .spread       = 0.843,
-    .dense        = 0.615
+    .launch       = 1.14,
+    .entry        = 0.425,
+    .entry_column = 1.02,
+    .scattered    = 0.671,
+    .spread       = 0.804,
+    .dense        = 0.716
   },
   .nodes = {
-    .launch       = 2.26,
-    .entry        = 0.208,
-    .entry_column = 0.354,
-    .dense        = 1.37
+    .launch       = 2.49,
+    .entry        = 0.189,
+    .entry_column = 0.357,
+    .dense        = 1.34
   },
   .columns = {
     .launch    = 0.613,
