@@ -106,7 +106,8 @@ Round(const __grid_constant__ SparseMatrix G, const int32_t *rank, volatile int3
 
 /*
    After a turn, of nodes that have none yet: the node itself where it is taken, or the neighbour that the walk took
-   first. Nodes that were barred are beside one, or undecided again. One that is alone may have a neighbour that is taken
+   first. Nodes that were barred are beside one, or undecided again. One that is alone may have a neighbour that is
+   taken
 */
 static __global__ void __launch_bounds__(HRPB_THREADS)
 Owners(const __grid_constant__ SparseMatrix G, const int32_t *rank, int32_t *state, int32_t *owner)

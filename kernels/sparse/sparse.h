@@ -157,8 +157,9 @@ HrpbError SparseGraphDestroy(SparseGraph *g, HrpbError before, HrpbStream stream
 HrpbError SparseIsSymmetric(const SparseMatrix *G, HrpbStream stream);
 /*
    The independent set that a greedy walk over the nodes of a graph takes, in this order or as they are numbered. G has
-   a symmetric pattern. owner[i] is the node of the set that node i is beside, or node i itself. A node with less than two
-   entries is not taken; it has -1, unless the one entry is that of a node that is. order and owner are on the host. Waits for the device. HRPB_ERR_UNSUPPORTED: not found in time
+   a symmetric pattern. owner[i] is the node of the set that node i is beside, or node i itself. A node with less than
+   two entries is not taken; it has -1, unless the one entry is that of a node that is. order and owner are on the host.
+   Waits for the device. HRPB_ERR_UNSUPPORTED: not found in time
 */
 HrpbError SparseIndependent(const SparseMatrix *G, const int32_t order[], HrpbStream stream, int32_t owner[]);
 /*

@@ -277,8 +277,8 @@ template <typename Number> static __device__ __forceinline__ void VectorBegin(co
 }
 
 /*
-   A number of x, in its place behind the wait and the reads of the matrix. By __ldg() it might come before the wait. The
-   compiler puts other reads where they need more registers
+   A number of x, in its place behind the wait and the reads of the matrix. By __ldg() it might come before the wait.
+   The compiler puts other reads where they need more registers
 */
 template <typename T> static __device__ __forceinline__ T VectorReadX(const T *p)
 {

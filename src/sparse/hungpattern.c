@@ -92,7 +92,7 @@ static PetscErrorCode AIJTCUHungRows(AIJTCUHung *hung)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The row pointers of the pattern that hangs on a matrix, on the host, or NULL. They are numbered from its first row on */
+/* The row pointers, on the host, of the pattern that hangs on a matrix, or NULL. Rows are those of this process */
 PetscErrorCode AIJTCUHungRowPointers(Mat C, const HrpbInt *rowptr[])
 {
   AIJTCUHung *hung;
