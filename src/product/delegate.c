@@ -207,8 +207,8 @@ static PetscErrorCode AIJTCUSelect(Mat C)
 }
 
 /*
-   The first operand of C that is an aijtcu of a device, or NULL; whether one is there, not bound to the host; and whether
-   an operand is of another type
+   The first operand of C that is an aijtcu of a device, or NULL; whether one is there, not bound to the host; and
+   whether an operand is of another type
 */
 static PetscErrorCode AIJTCUOperandOfDevice(Mat C, Mat *A, PetscBool *there, PetscBool *other)
 {

@@ -1,9 +1,9 @@
 /*
    MatSetValues() of a MATMPIAIJCUSPARSE that nobody preallocated reads complex numbers as if they were aligned
 
-     mpiaijcusparse.cu includes mpihashmat.h. PetscScalar is thrust::complex<double> there, which is aligned to 16 bytes,
-     and MatSetValues_MPI_Hash() is compiled so. In C a double complex is aligned to 8: a variable of the program, or
-     what another process has sent. Then the process ends with a segmentation violation.
+     mpiaijcusparse.cu includes mpihashmat.h. PetscScalar is thrust::complex<double> there, which is aligned to 16
+     bytes, and MatSetValues_MPI_Hash() is compiled so. In C a double complex is aligned to 8: a variable of the
+     program, or what another process has sent. Then the process ends with a segmentation violation.
 
        MatSetType(A, MATMPIAIJCUSPARSE); MatSetUp(A);
        for (int k = 0; k < 3; k++) MatSetValues(A, 1, &row, 1, &row, (PetscScalar *)(numbers + k), INSERT_VALUES);
