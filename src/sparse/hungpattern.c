@@ -92,7 +92,9 @@ static PetscErrorCode AIJTCUHungRows(AIJTCUHung *hung)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The row pointers, on the host, of the pattern that hangs on a matrix, or NULL. Rows are those of this process */
+/*
+   The row pointers of the pattern that hangs on a matrix, on the host, or NULL. They are numbered from its first row on
+*/
 PetscErrorCode AIJTCUHungRowPointers(Mat C, const HrpbInt *rowptr[])
 {
   AIJTCUHung *hung;
