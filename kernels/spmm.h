@@ -74,8 +74,9 @@ typedef enum {
    In a fused one X and B have K columns, and Z is ncols x N. All are column-major. With softmax the entries of a row of
    W are exp(w - most) divided by their sum, most being the largest; without entries the row of Y is zero.
 
-   behind: the kernel before it in the stream is one of this library's, and writes nothing of the matrix. The product
-   may be brought to the device before that one has ended, and waits for it there. A kernel may do without
+   behind: the kernel before it in the stream is one of this library's, ends after those before it, and writes nothing
+   of the matrix. The product may be brought to the device before that one has ended, and waits for it there. A kernel
+   may do without
 */
 typedef struct {
   int64_t           N;

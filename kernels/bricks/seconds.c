@@ -130,7 +130,7 @@ static SpmmBrickTimes StagedTimes(HrpbPrecision precision, const SpmmDevice *dev
   return t;
 }
 
-/* With few panels the measured time already has what narrow windows save */
+/* With few panels the measured time already has what narrow windows save, where it chooses them */
 double BricksStagedSeconds(const SpmmFacts *facts, const HrpbParams *params, HrpbPrecision precision, int64_t N, const SpmmDevice *device)
 {
   const HrpbSurvey *s      = &facts->survey;

@@ -396,8 +396,7 @@ template <typename Number> static __device__ __forceinline__ bool VectorHasLongR
 
 /*
    Launch a kernel with so many thread blocks for rows, which calls VectorHasLongRows() and, for rows, VectorBegin().
-   Where a row has several parts,
-   a kernel with all parts goes ahead, and they are added up when they are long done
+   Where a row has several parts, a kernel with all parts goes ahead, and they are added up when they are long done
 */
 template <typename Number, typename... More>
 static HrpbError VectorLaunch(void (*kernel)(VectorProductWith<Number>, More...), VectorProductWith<Number> *p, int64_t nblocks,

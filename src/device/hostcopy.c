@@ -48,6 +48,7 @@ typedef struct {
 
 static struct {
   char        *slots; /* of all threads, pinned */
+  PetscBool    lacking; /* they could not be had, and are not asked for again */
   cudaStream_t stream[THREADS];
   cudaEvent_t  done[THREADS][SLOTS];
   int          device;
@@ -71,6 +72,18 @@ void AIJTCUHugePages(void *memory, size_t bytes)
   #endif
 }
 
+/* Whether a process that this one makes has memory, too: whole pages */
+static void AIJTCUForks(void *memory, size_t bytes, PetscBool has)
+{
+  #if defined(MADV_DONTFORK)
+  (void)madvise(memory, bytes, has ? MADV_DOFORK : MADV_DONTFORK);
+  #else
+  (void)memory;
+  (void)bytes;
+  (void)has;
+  #endif
+}
+
 /* Pin large pages that have been written, if that pays and can be done. AIJTCUUnpin() must follow where it was */
 PetscBool AIJTCUPin(const void *memory, size_t bytes)
 {
@@ -82,27 +95,10 @@ void AIJTCUUnpin(const void *memory)
   (void)AIJTCUForgetError(cudaHostUnregister((void *)memory));
 }
 
-static void AIJTCUCopiesFree(void)
-{
-  for (int t = 0; t < THREADS; t++) {
-    if (copies.stream[t]) (void)AIJTCUForgetError(cudaStreamDestroy(copies.stream[t]));
-    for (int s = 0; s < SLOTS; s++) {
-      if (copies.done[t][s]) (void)AIJTCUForgetError(cudaEventDestroy(copies.done[t][s]));
-    }
-  }
-  if (copies.slots) (void)AIJTCUForgetError(cudaHostUnregister(copies.slots));
-  free(copies.slots);
-  memset(&copies, 0, sizeof(copies));
-}
-
-static PetscErrorCode AIJTCUCopiesFinalize(void)
-{
-  PetscFunctionBegin;
-  AIJTCUCopiesFree();
-  ends_with_petsc = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
+/*
+   The device reads and writes pages that are pinned, whatever a process has in their place after fork(). So they are
+   not for a process that this one makes
+*/
 static cudaError_t AIJTCUSlotsCreate(void)
 {
   const size_t bytes = (size_t)THREADS * SLOTS * SLOT;
@@ -112,10 +108,41 @@ static cudaError_t AIJTCUSlotsCreate(void)
   if (posix_memalign(&memory, LARGE_PAGE, bytes)) return cudaErrorMemoryAllocation;
   AIJTCUHugePages(memory, bytes);
   memset(memory, 0, bytes);
+  AIJTCUForks(memory, bytes, PETSC_FALSE);
   err = cudaHostRegister(memory, bytes, cudaHostRegisterDefault);
   if (err == cudaSuccess) copies.slots = (char *)memory;
-  else free(memory);
+  else {
+    AIJTCUForks(memory, bytes, PETSC_TRUE);
+    free(memory);
+  }
   return err;
+}
+
+static void AIJTCUSlotsFree(void)
+{
+  (void)AIJTCUForgetError(cudaHostUnregister(copies.slots));
+  AIJTCUForks(copies.slots, (size_t)THREADS * SLOTS * SLOT, PETSC_TRUE);
+  free(copies.slots);
+}
+
+static void AIJTCUCopiesFree(void)
+{
+  for (int t = 0; t < THREADS; t++) {
+    if (copies.stream[t]) (void)AIJTCUForgetError(cudaStreamDestroy(copies.stream[t]));
+    for (int s = 0; s < SLOTS; s++) {
+      if (copies.done[t][s]) (void)AIJTCUForgetError(cudaEventDestroy(copies.done[t][s]));
+    }
+  }
+  if (copies.slots) AIJTCUSlotsFree();
+  memset(&copies, 0, sizeof(copies));
+}
+
+static PetscErrorCode AIJTCUCopiesFinalize(void)
+{
+  PetscFunctionBegin;
+  AIJTCUCopiesFree();
+  ends_with_petsc = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static cudaError_t AIJTCUCopiesCreate(void)
@@ -136,12 +163,17 @@ static PetscErrorCode AIJTCUCopiesHave(int device, PetscBool *have)
   if (copies.slots && copies.device != device) AIJTCUCopiesFree();
   *have = PETSC_TRUE;
   if (copies.slots) PetscFunctionReturn(PETSC_SUCCESS);
+  if (copies.lacking) {
+    *have = PETSC_FALSE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (!ends_with_petsc) PetscCall(PetscRegisterFinalize(AIJTCUCopiesFinalize));
   ends_with_petsc = PETSC_TRUE;
   copies.device   = device;
   if (AIJTCUForgetError(AIJTCUCopiesCreate())) {
     AIJTCUCopiesFree();
-    *have = PETSC_FALSE;
+    copies.lacking = PETSC_TRUE;
+    *have          = PETSC_FALSE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -199,7 +231,7 @@ static int AIJTCUCopyThreads(const void *host, size_t bytes)
 
   if (bytes < LEAST || sched_getaffinity(0, sizeof(cores), &cores)) return 1;
   if (AIJTCUForgetError(cudaPointerGetAttributes(&a, host)) || a.type != cudaMemoryTypeUnregistered) return 1;
-  return CPU_COUNT(&cores) < THREADS ? CPU_COUNT(&cores) : THREADS;
+  return (int)PetscMin((size_t)PetscMin(CPU_COUNT(&cores), THREADS), (bytes + SLOT - 1) / SLOT);
 }
 
 static PetscErrorCode AIJTCUCopyByThreads(AIJTCUCopyShare share[], int n)

@@ -76,8 +76,8 @@ static PetscInt AIJTCULaterGhosts(const AIJTCUPart *part)
 }
 
 /*
-   The node that each node is beside: a column, the node itself, or -1 for one without neighbours. state is room for
-   numbers of nodes and ghosts. ok: all processes have it. Collective
+   The node that each node is beside: a column, the node itself, or -1 for one of fewer than two entries that no node
+   took. state is room for numbers of nodes and ghosts. ok: all processes have it. Collective
 */
 static PetscErrorCode AIJTCUPartWalk(const AIJTCUPart *part, const PetscInt order[], PetscInt owner[],
   PetscInt state[], PetscBool *ok)
