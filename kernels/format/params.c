@@ -126,9 +126,9 @@ static HrpbParams ComplexFormat(const SpmmFacts *facts, const SpmmDevice *device
 }
 
 /*
-   Bricks of 16 rows of real numbers add a row in one go. In double, where cuSPARSE adds rows of some hundred entries in a tree, their
-   largest errors are 3 to 5 times its, with 44 entries a row and more on average. Bricks of 8 rows add in chunks: twice
-   its errors, and take 0.94 to 1.07 of the time for such matrices (kernels/EXPERIMENTS.md)
+   Bricks of 16 rows of real numbers add a row in one go. In double, where cuSPARSE adds rows of some hundred entries in
+   a tree, their largest errors are 3 to 5 times its, with 44 entries a row and more on average. Bricks of 8 rows add in
+   chunks: twice its errors, and take 0.94 to 1.07 of the time for such matrices (kernels/EXPERIMENTS.md)
 */
 static bool HasLongRows(const SpmmFacts *facts)
 {
