@@ -47,7 +47,7 @@ typedef struct {
 } AIJTCUCopyShare;
 
 static struct {
-  char        *slots; /* of all threads, pinned */
+  char        *slots;   /* of all threads, pinned */
   PetscBool    lacking; /* they could not be had, and are not asked for again */
   cudaStream_t stream[THREADS];
   cudaEvent_t  done[THREADS][SLOTS];
@@ -161,12 +161,8 @@ static PetscErrorCode AIJTCUCopiesHave(int device, PetscBool *have)
 {
   PetscFunctionBegin;
   if (copies.slots && copies.device != device) AIJTCUCopiesFree();
-  *have = PETSC_TRUE;
-  if (copies.slots) PetscFunctionReturn(PETSC_SUCCESS);
-  if (copies.lacking) {
-    *have = PETSC_FALSE;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  *have = (PetscBool)!copies.lacking;
+  if (copies.slots || copies.lacking) PetscFunctionReturn(PETSC_SUCCESS);
   if (!ends_with_petsc) PetscCall(PetscRegisterFinalize(AIJTCUCopiesFinalize));
   ends_with_petsc = PETSC_TRUE;
   copies.device   = device;
