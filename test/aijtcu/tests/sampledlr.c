@@ -379,7 +379,7 @@ int main(int argc, char **argv)
 
     test:
       suffix: cuda_fused
-      requires: cuda double
+      requires: cuda double !complex
       args: -mat_type aijtcu -mat_aijtcu_path tcu -mat_aijtcu_format {{8,64,64,4 8,24,8,4}} -dense_type densecuda -expect_fused true -use_gpu_aware_mpi 0
 
     test:
