@@ -208,15 +208,15 @@ static PetscErrorCode AIJTCUSelect(Mat C)
 
 /*
    The first operand of C that is an aijtcu of a device, or NULL; whether one is there, not bound to the host; and
-   whether an operand is of another type
+   whether an operand is of another type. The last two may be left out together
 */
 static PetscErrorCode AIJTCUOperandOfDevice(Mat C, Mat *A, PetscBool *there, PetscBool *other)
 {
   const Mat operand[3] = {C->product->A, C->product->B, C->product->C};
 
   PetscFunctionBegin;
-  *A     = NULL;
-  *there = *other = PETSC_FALSE;
+  *A = NULL;
+  if (there) *there = *other = PETSC_FALSE;
   for (int i = 0; i < 3; i++) {
     AIJTCUPlan *plan   = NULL;
     PetscBool   device = PETSC_FALSE;
@@ -224,12 +224,13 @@ static PetscErrorCode AIJTCUOperandOfDevice(Mat C, Mat *A, PetscBool *there, Pet
     if (!operand[i]) continue;
     PetscCall(AIJTCUGetPlan(operand[i], &plan));
     if (!plan || !plan->id.own_name || !plan->id.device) {
-      *other = PETSC_TRUE;
+      if (other) *other = PETSC_TRUE;
       continue;
     }
+    if (!*A) *A = operand[i];
+    if (!there) break;
     PetscCall(AIJTCUAtDevice(operand[i], plan, &device));
     if (device) *there = PETSC_TRUE;
-    if (!*A) *A = operand[i];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -257,11 +258,10 @@ static PetscErrorCode AIJTCUProductIsForHost(Mat C, PetscBool *is)
 /* A sparse C becomes an aijtcu */
 static PetscErrorCode MatProductSymbolic_AIJTCU_Host(Mat C)
 {
-  Mat       A;
-  PetscBool there, other;
+  Mat A;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUOperandOfDevice(C, &A, &there, &other));
+  PetscCall(AIJTCUOperandOfDevice(C, &A, NULL, NULL));
   PetscCheck(A, PetscObjectComm((PetscObject)C), PETSC_ERR_ARG_WRONGSTATE, "No operand is an aijtcu of a device any more: call MatProductSetFromOptions() again");
   PetscCall(AIJTCUHostProductSymbolic(C, ((PetscObject)A)->type_name));
   PetscCall(AIJTCUInheritFromOperands(C));

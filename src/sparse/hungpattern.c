@@ -25,12 +25,6 @@ typedef struct {
   PetscErrorCode (*getrow)(Mat, PetscInt, PetscInt *, PetscInt **, PetscScalar **);
 } AIJTCUHung;
 
-/* The pattern whose rows were asked for last. PCGAMG asks for all of them, one after the other */
-static struct {
-  PetscObjectId  id; /* of the matrix; 0 for none */
-  const HrpbInt *rowptr;
-} asked;
-
 static PetscErrorCode AIJTCUHungDestroy(PetscCtxRt ctx)
 {
   AIJTCUHung *hung = *(AIJTCUHung **)ctx;
@@ -42,7 +36,6 @@ static PetscErrorCode AIJTCUHungDestroy(PetscCtxRt ctx)
     AIJTCUWorkspaceUser(PETSC_FALSE);
   }
   PetscCall(MatDestroy(&hung->of));
-  if (asked.rowptr == hung->rowptr) asked.id = 0;
   PetscCall(PetscFree(hung->rowptr));
   PetscCall(PetscFree(hung->ghosts));
   PetscCall(PetscFree(hung));
@@ -106,10 +99,11 @@ PetscErrorCode AIJTCUHungRowPointers(Mat C, const HrpbInt *rowptr[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PCGAMG asks how long rows are. Who asks for more gets all of the graph on the host, if it is that of one process */
+/* How long a row is. Who asks for more gets all of the graph on the host, if it is that of one process */
 static PetscErrorCode MatGetRow_AIJTCU_Hung(Mat C, PetscInt row, PetscInt *n, PetscInt **columns, PetscScalar **values)
 {
-  PetscBool parallel;
+  const HrpbInt *rowptr;
+  PetscBool      parallel;
 
   PetscFunctionBegin;
   if (columns || values) {
@@ -119,12 +113,9 @@ static PetscErrorCode MatGetRow_AIJTCU_Hung(Mat C, PetscInt row, PetscInt *n, Pe
     PetscUseTypeMethod(C, getrow, row, n, columns, values);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (asked.id != ((PetscObject)C)->id) {
-    PetscCall(AIJTCUHungRowPointers(C, &asked.rowptr));
-    asked.id = ((PetscObject)C)->id;
-  }
+  PetscCall(AIJTCUHungRowPointers(C, &rowptr));
   row -= C->rmap->rstart;
-  if (n) *n = (PetscInt)(asked.rowptr[row + 1] - asked.rowptr[row]);
+  if (n) *n = (PetscInt)(rowptr[row + 1] - rowptr[row]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

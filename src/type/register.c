@@ -166,6 +166,7 @@ PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void)
   AIJTCUSetClass(&AIJTCUWrappers);
   PetscCall(AIJTCUParentsSetUp(attach));
   PetscCall(AIJTCURegisterFactors());
+  PetscCall(AIJTCURegisterMAIJ());
   PetscCall(AIJTCUBlockRegister());
   PetscCall(AIJTCURegisterCoarseners());
   PetscCall(AIJTCUEigenLoad());

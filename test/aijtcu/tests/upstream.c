@@ -758,6 +758,32 @@ static PetscErrorCode SubMatrixOfBound(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A MATMAIJ of what is derived from MATAIJCUSPARSE is not converted. Nor is one with a negative number, as blocks have */
+static PetscErrorCode ProductOfMAIJ(void)
+{
+  Mat       A, M;
+  Vec       x, y, z;
+  PetscBool is;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJCUSPARSE, 1, &A));
+  PetscCall(MatCreateMAIJ(A, -2, &M));
+  PetscCall(MatCreateVecs(M, &x, &y));
+  PetscCall(VecDuplicate(y, &z));
+  PetscCall(VecSet(x, 1));
+  PetscCall(MatMult(M, x, z));
+  PetscCall(MatScale(A, 2));
+  PetscCall(MatMult(M, x, y));
+  PetscCall(IsMultiple(y, 2, z, &is));
+  PetscCall(Repaired(is, "MatMult() of a MATMAIJ"));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&z));
+  PetscCall(MatDestroy(&M));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscBool   device = PETSC_FALSE;
@@ -789,6 +815,7 @@ int main(int argc, char **argv)
     PetscCall(CollectedWhileBound());
     PetscCall(OldPattern());
     PetscCall(ProductWithHost());
+    PetscCall(ProductOfMAIJ());
   } else {
     PetscCall(ResetHash());
     PetscCall(Permute());
