@@ -138,6 +138,7 @@ PETSC_INTERN PetscErrorCode AIJTCUBlockReset(AIJTCUBlockKSP *);
 PETSC_INTERN PetscErrorCode AIJTCUBlockForgetOthers(AIJTCUBlockKSP *, Mat);
 PETSC_INTERN PetscErrorCode AIJTCUBlockMatMult(KSP, AIJTCUBlockKSP *, Mat, Mat);
 PETSC_INTERN PetscErrorCode AIJTCUBlockPCApply(KSP, Mat, Mat);
+PETSC_INTERN PetscErrorCode AIJTCUPCBlocks(KSP, PetscInt *, Vec *);
 PETSC_INTERN PetscErrorCode AIJTCUBlockPCDiagonal(KSP, AIJTCUBlockKSP *, Vec *);
 PETSC_INTERN PetscErrorCode AIJTCUBlockSmootherDiagonal(KSP, AIJTCUBlockKSP *, PetscInt *, Vec *);
 PETSC_INTERN PetscErrorCode AIJTCUBlockBAorAB(KSP, AIJTCUBlockKSP *, Mat, Mat, Mat, Mat *);

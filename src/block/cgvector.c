@@ -8,6 +8,9 @@
    A step that must not be made is one of zero: p^T A p or r^T M r is zero, is not finite, or has changed its sign. The
    host finds that in the copy, and ends as KSPSolve_CG() does. Products, preconditioner, monitors and tests are the
    same calls as there, in the same order. Where the norm is one of M r, M has by then been applied once more.
+
+   With M a diagonal no preconditioner is called: an iteration is the product and one kernel, with the same bits. It
+   makes the next direction, too, which is in vain in the last iteration.
 */
 #include "blockksp.h"
 
@@ -23,6 +26,7 @@ enum {
   STEP = 2 * SECOND, /* what a direction is multiplied by */
   KEPT,              /* r^T M r, p^T A p where they have the sign of before */
   ACTIVE = KEPT + 2, /* one */
+  TURN,              /* of a BlockIteration */
   NSCALARS
 };
 
@@ -56,7 +60,7 @@ PetscErrorCode AIJTCUCGVectorDestroy(AIJTCUCGVector *v)
 /* Memory. have is false where there is none */
 static PetscErrorCode AIJTCUCGVectorMemory(AIJTCUCGVector v, PetscInt n, cudaStream_t stream, PetscBool *have)
 {
-  const size_t bytes = (*BlockOpsDevice.work)(n, 1, 2);
+  const size_t bytes = (*BlockOpsDevice.work)(n, 1, 3);
 
   PetscFunctionBegin;
   PetscCall(AIJTCUDeviceMalloc(bytes + NSCALARS * sizeof(*v->scalars), stream, &v->work));
@@ -106,7 +110,7 @@ static PetscErrorCode AIJTCUCGVectorOn(AIJTCUCGVector v, PetscErrorCode (*f)(AIJ
 
 typedef struct {
   const PetscScalar *from[2];
-  PetscScalar       *to[2];
+  PetscScalar       *to[3];
   PetscInt           now, before; /* where the scalars of this iteration begin, and of the one before */
   PetscInt           nsums;
 } AIJTCUCGArgs;
@@ -123,27 +127,55 @@ static PetscErrorCode AIJTCUCGDirection(AIJTCUCGVector v, const void *ctx, cudaS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What the step is made of, and where it goes */
+static BlockLengths AIJTCUCGLengths(const struct _n_AIJTCUCGVector *v, const AIJTCUCGArgs *a)
+{
+  PetscScalar *const now = v->scalars + a->now, *const before = v->scalars + a->before;
+
+  return (BlockLengths){.active           = v->scalars + ACTIVE,
+                        .now              = now + BETA,
+                        .before           = before + BETA,
+                        .curvature        = now + DPI,
+                        .curvature_before = before + DPI,
+                        .kept             = v->scalars + KEPT,
+                        .step             = v->scalars + STEP};
+}
+
 /* p^T w, the step, and r -= step w, with r^T r if that is asked for */
 static PetscErrorCode AIJTCUCGStep(AIJTCUCGVector v, const void *ctx, cudaStream_t stream)
 {
   const AIJTCUCGArgs *a = (const AIJTCUCGArgs *)ctx;
   const BlockShape    s = AIJTCUCGVectorShape(v, stream);
   const BlockIn       w = {a->from[0], v->n}, p = {a->from[1], v->n};
-  PetscScalar *const  now = v->scalars + a->now, *const before = v->scalars + a->before;
-  const BlockStep     step = {.kind    = BLOCK_STEP_PLAIN,
-                              .lengths = {.active           = v->scalars + ACTIVE,
-                                          .now              = now + BETA,
-                                          .before           = before + BETA,
-                                          .curvature        = now + DPI,
-                                          .curvature_before = before + DPI,
-                                          .kept             = v->scalars + KEPT,
-                                          .step             = v->scalars + STEP},
-                              .W       = w,
-                              .R       = {a->to[0], v->n}};
+  const BlockStep     step = {.kind = BLOCK_STEP_PLAIN, .lengths = AIJTCUCGLengths(v, a), .W = w, .R = {a->to[0], v->n}};
 
   PetscFunctionBegin;
-  AIJTCUCallKernels((*BlockOpsDevice.dots)(&s, 1, &w, p, now + DPI));
+  AIJTCUCallKernels((*BlockOpsDevice.dots)(&s, 1, &w, p, v->scalars + a->now + DPI));
   AIJTCUCallKernels((*BlockOpsDevice.cg_step)(&s, &step, a->nsums ? v->scalars + SECOND - a->now + NORM : NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   All that comes behind w = A p, with M a diagonal: p^T w, the step, r and x, the next p. The sums are r^T M r, and
+   r^T r if that is asked for, or the square of the norm of M r
+*/
+static PetscErrorCode AIJTCUCGIterate(AIJTCUCGVector v, const void *ctx, cudaStream_t stream)
+{
+  const AIJTCUCGArgs  *a = (const AIJTCUCGArgs *)ctx;
+  const BlockShape     s = AIJTCUCGVectorShape(v, stream);
+  const BlockIteration t = {.kind      = a->nsums ? BLOCK_STEP_WITH_R : BLOCK_STEP_WITH_Z,
+                            .lengths   = AIJTCUCGLengths(v, a),
+                            .curvature = v->scalars + a->now + DPI,
+                            .sums      = v->scalars + SECOND - a->now + BETA,
+                            .W         = {a->from[0], v->n},
+                            .D         = a->from[1],
+                            .R         = {a->to[0], v->n},
+                            .P         = {a->to[1], v->n},
+                            .X         = {a->to[2], v->n},
+                            .turn      = (uint32_t *)(v->scalars + TURN)};
+
+  PetscFunctionBegin;
+  AIJTCUCallKernels((*BlockOpsDevice.cg_iterate)(&s, &t));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -175,19 +207,24 @@ static PetscErrorCode AIJTCUCGFetch(AIJTCUCGVector v, const void *ctx, cudaStrea
 }
 
 /* The arrays of the vectors for one of these functions */
-static PetscErrorCode AIJTCUCGCall(AIJTCUCGVector v, PetscErrorCode (*f)(AIJTCUCGVector, const void *, cudaStream_t), AIJTCUCGArgs *a, Vec from0, Vec from1, Vec to, PetscLogDouble flops)
+static PetscErrorCode AIJTCUCGCall(AIJTCUCGVector v, PetscErrorCode (*f)(AIJTCUCGVector, const void *, cudaStream_t), AIJTCUCGArgs *a, const Vec from[2], const Vec to[3], PetscLogDouble flops)
 {
-  const Vec      from[2] = {from0, from1};
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   for (int i = 0; i < 2; i++) {
     if (from[i]) PetscCall(VecCUDAGetArrayRead(from[i], &a->from[i]));
   }
-  a->to[0] = NULL;
-  if (to) PetscCall(VecCUDAGetArray(to, &a->to[0]));
+  for (int i = 0; i < 3; i++) {
+    a->to[i] = NULL;
+    if (to[i]) PetscCall(VecCUDAGetArray(to[i], &a->to[i]));
+  }
   ierr = AIJTCUCGVectorOn(v, f, a, flops);
-  if (to) PetscCall(VecCUDARestoreArray(to, &a->to[0]));
+  for (int i = 0; i < 3; i++) { /* after an error, too: they may have changed */
+    const PetscErrorCode restored = to[i] ? VecCUDARestoreArray(to[i], &a->to[i]) : PETSC_SUCCESS;
+
+    if (!ierr) ierr = restored;
+  }
   for (int i = 0; i < 2; i++) {
     if (from[i]) PetscCall(VecCUDARestoreArrayRead(from[i], &a->from[i]));
   }
@@ -202,7 +239,7 @@ static PetscErrorCode AIJTCUCGPrecondition(KSP ksp, AIJTCUCGVector v, PetscInt k
 
   PetscFunctionBegin;
   PetscCall(KSP_PCApply(ksp, ksp->work[VEC_R], ksp->work[VEC_Z]));
-  PetscCall(AIJTCUCGCall(v, AIJTCUCGSums, &a, ksp->work[VEC_R], ksp->work[VEC_Z], NULL, 2. * (PetscLogDouble)a.nsums));
+  PetscCall(AIJTCUCGCall(v, AIJTCUCGSums, &a, (const Vec[2]){ksp->work[VEC_R], ksp->work[VEC_Z]}, (const Vec[3]){NULL}, 2. * (PetscLogDouble)a.nsums));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -212,7 +249,7 @@ static PetscErrorCode AIJTCUCGFetchScalars(KSP ksp, AIJTCUCGVector v, Vec p)
   AIJTCUCGArgs a = {.now = 0};
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUCGCall(v, AIJTCUCGFetch, &a, p, NULL, p ? ksp->vec_sol : NULL, p ? 2 : 0));
+  PetscCall(AIJTCUCGCall(v, AIJTCUCGFetch, &a, (const Vec[2]){p}, (const Vec[3]){p ? ksp->vec_sol : NULL}, p ? 2 : 0));
   PetscCallCUDA(cudaEventSynchronize(v->fetched));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -237,8 +274,8 @@ static PetscErrorCode AIJTCUCGBegin(KSP ksp, Mat A, AIJTCUCGData *cg)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The norm to test. One whose square has no digits, or is not finite, is found without that */
-static PetscErrorCode AIJTCUCGNorm(KSP ksp, const PetscScalar *host, PetscReal *norm)
+/* The norm to test. One whose square has no digits, or is not finite, is found without that. apply: Z is not M r yet */
+static PetscErrorCode AIJTCUCGNorm(KSP ksp, const PetscScalar *host, PetscBool apply, PetscReal *norm)
 {
   const PetscBool natural = (PetscBool)(ksp->normtype == KSP_NORM_NATURAL);
   const PetscReal square  = ksp->normtype == KSP_NORM_NONE ? 0 : PetscAbsScalar(host[natural ? BETA : NORM]);
@@ -247,6 +284,7 @@ static PetscErrorCode AIJTCUCGNorm(KSP ksp, const PetscScalar *host, PetscReal *
   PetscFunctionBegin;
   *norm = PetscSqrtReal(square);
   if (natural || ksp->normtype == KSP_NORM_NONE || (square >= least && square <= PETSC_MAX_REAL)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (apply && ksp->normtype == KSP_NORM_PRECONDITIONED) PetscCall(KSP_PCApply(ksp, ksp->work[VEC_R], ksp->work[VEC_Z]));
   PetscCall(VecNorm(ksp->work[ksp->normtype == KSP_NORM_PRECONDITIONED ? VEC_Z : VEC_R], NORM_2, norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -301,7 +339,23 @@ static PetscErrorCode AIJTCUCGTest(KSP ksp, PetscInt n, PetscReal norm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUCGSolve(KSP ksp, AIJTCUCGVector v, AIJTCUCGData *cg)
+/* M, where it is a diagonal on the device. Else D is NULL. The caller destroys it: a monitor may set M up anew */
+static PetscErrorCode AIJTCUCGDiagonal(KSP ksp, Vec *D)
+{
+  PetscBool cuda;
+  PetscInt  dblock;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUPCBlocks(ksp, &dblock, D));
+  if (!*D) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)*D, &cuda, VECSEQCUDA, VECMPICUDA, ""));
+  if (!cuda || (*D)->boundtocpu || dblock > 1) *D = NULL;
+  else PetscCall(PetscObjectReference((PetscObject)*D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* D is M, or NULL where that is no diagonal */
+static PetscErrorCode AIJTCUCGSolve(KSP ksp, AIJTCUCGVector v, Vec D, AIJTCUCGData *cg)
 {
   /* M r comes before the norm */
   const PetscBool early = (PetscBool)(ksp->normtype == KSP_NORM_PRECONDITIONED || ksp->normtype == KSP_NORM_NATURAL);
@@ -321,7 +375,7 @@ static PetscErrorCode AIJTCUCGSolve(KSP ksp, AIJTCUCGVector v, AIJTCUCGData *cg)
     PetscCall(AIJTCUCGFetchScalars(ksp, v, NULL));
   }
   if (late) PetscCall(VecNorm(R, NORM_2, &norm));
-  else PetscCall(AIJTCUCGNorm(ksp, v->host, &norm));
+  else PetscCall(AIJTCUCGNorm(ksp, v->host, PETSC_FALSE, &norm));
   KSPCheckNorm(ksp, norm);
   PetscCall(AIJTCUCGTest(ksp, 0, norm));
   if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
@@ -336,12 +390,15 @@ static PetscErrorCode AIJTCUCGSolve(KSP ksp, AIJTCUCGVector v, AIJTCUCGData *cg)
 
     ksp->its = i + 1;
     for (int k = 0; k < SECOND; k++) old[k] = before[k];
-    if (i) PetscCall(AIJTCUCGCall(v, AIJTCUCGDirection, &args, Z, NULL, P, 2));
-    else PetscCall(VecCopy(Z, P));
+    if (!i) PetscCall(VecCopy(Z, P));
+    else if (!D) PetscCall(AIJTCUCGCall(v, AIJTCUCGDirection, &args, (const Vec[2]){Z}, (const Vec[3]){P}, 2));
     PetscCall(KSP_MatMult(ksp, A, P, Z));
-    PetscCall(AIJTCUCGCall(v, AIJTCUCGStep, &args, Z, P, R, late ? 6 : 4));
-    if (early) PetscCall(AIJTCUCGPrecondition(ksp, v, next));
-    PetscCall(AIJTCUCGFetchScalars(ksp, v, P));
+    if (D) PetscCall(AIJTCUCGCall(v, AIJTCUCGIterate, &args, (const Vec[2]){Z, D}, (const Vec[3]){R, P, ksp->vec_sol}, 14));
+    else {
+      PetscCall(AIJTCUCGCall(v, AIJTCUCGStep, &args, (const Vec[2]){Z, P}, (const Vec[3]){R}, late ? 6 : 4));
+      if (early) PetscCall(AIJTCUCGPrecondition(ksp, v, next));
+    }
+    PetscCall(AIJTCUCGFetchScalars(ksp, v, D ? NULL : P));
     PetscCall(AIJTCUCGBreaksDown(ksp, i, host, i ? old : host, v->host + KEPT));
     if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
     if (ksp->calc_sings) {
@@ -351,7 +408,7 @@ static PetscErrorCode AIJTCUCGSolve(KSP ksp, AIJTCUCGVector v, AIJTCUCGData *cg)
       a        = host[BETA] / host[DPI];
       cg->d[i] = PetscSqrtReal(PetscAbsScalar(b)) * cg->e[i] + 1 / a;
     }
-    PetscCall(AIJTCUCGNorm(ksp, v->host + next, &norm));
+    PetscCall(AIJTCUCGNorm(ksp, v->host + next, (PetscBool)(D != NULL), &norm));
     KSPCheckNorm(ksp, norm);
     cg->obj -= 0.5 * host[BETA] / host[DPI] * host[BETA];
     PetscCall(AIJTCUCGTest(ksp, i + 1, norm));
@@ -359,8 +416,8 @@ static PetscErrorCode AIJTCUCGSolve(KSP ksp, AIJTCUCGVector v, AIJTCUCGData *cg)
       AIJTCUCGLeave(ksp, i);
       PetscFunctionReturn(PETSC_SUCCESS);
     }
-    if (!early) PetscCall(AIJTCUCGPrecondition(ksp, v, next));
-    if (!early && i + 1 >= ksp->max_it) PetscCall(AIJTCUCGFetchScalars(ksp, v, NULL));
+    if (!early && !D) PetscCall(AIJTCUCGPrecondition(ksp, v, next));
+    if (!early && !D && i + 1 >= ksp->max_it) PetscCall(AIJTCUCGFetchScalars(ksp, v, NULL));
     if (early || i + 1 >= ksp->max_it) KSPCheckDot(ksp, v->host[next + BETA]);
     AIJTCUCGLeave(ksp, i + 1);
   }
@@ -384,15 +441,23 @@ static PetscErrorCode AIJTCUCGIsPlain(KSP ksp, const AIJTCUCGData *cg, PetscBool
 /* Solve, if it is the plain case */
 PetscErrorCode AIJTCUCGVectorSolve(KSP ksp, AIJTCUCGVector *v, PetscBool *done)
 {
-  AIJTCUCGData *cg;
+  AIJTCUCGData  *cg;
+  PetscErrorCode ierr;
+  Vec            D;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUCGGetData(ksp, &cg));
   PetscCall(AIJTCUCGIsPlain(ksp, cg, done));
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUCGVectorHave(v, ksp->vec_sol->map->n, done));
-  if (*done) PetscCall(AIJTCUCGSolve(ksp, *v, cg));
-  else PetscCall(PetscInfo(ksp, "aijtcu: cg as PETSc has it: no memory for its scalars\n"));
+  if (!*done) {
+    PetscCall(PetscInfo(ksp, "aijtcu: cg as PETSc has it: no memory for its scalars\n"));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(AIJTCUCGDiagonal(ksp, &D));
+  ierr = AIJTCUCGSolve(ksp, *v, D, cg);
+  PetscCall(VecDestroy(&D)); /* after an error, too */
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

@@ -282,12 +282,11 @@ PetscErrorCode AIJTCUBlockPCApply(KSP ksp, Mat X, Mat Y)
 }
 
 /*
-   D: all that AIJTCUBlockPCApply() does is to multiply with this diagonal, or blocks along it: see AIJTCUBlockScale().
-   NULL where it does more, or not that
+   D: all that KSP_PCApply() and AIJTCUBlockPCApply() do is to multiply with this diagonal, or blocks along it: see
+   AIJTCUBlockScale(). NULL where they do more, or not that. D may be anywhere
 */
-static PetscErrorCode AIJTCUBlockPCBlocks(KSP ksp, AIJTCUBlockKSP *s, PetscInt *dblock, Vec *D)
+PetscErrorCode AIJTCUPCBlocks(KSP ksp, PetscInt *dblock, Vec *D)
 {
-  PetscBool    takes;
   Mat          A;
   MatNullSpace nullsp;
 
@@ -295,8 +294,17 @@ static PetscErrorCode AIJTCUBlockPCBlocks(KSP ksp, AIJTCUBlockKSP *s, PetscInt *
   *D = NULL;
   PetscCall(PCGetOperators(ksp->pc, &A, NULL));
   PetscCall(ksp->transpose_solve ? MatGetTransposeNullSpace(A, &nullsp) : MatGetNullSpace(A, &nullsp));
-  if (nullsp) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJTCUJacobiGetDiagonal(ksp->pc, dblock, D));
+  if (!nullsp) PetscCall(AIJTCUJacobiGetDiagonal(ksp->pc, dblock, D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same, where the blocks of a solve can work with it */
+static PetscErrorCode AIJTCUBlockPCBlocks(KSP ksp, AIJTCUBlockKSP *s, PetscInt *dblock, Vec *D)
+{
+  PetscBool takes;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUPCBlocks(ksp, dblock, D));
   if (!*D) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUBlockCtxTakes(s->ctx, *D, &takes));
   if (!takes || (*dblock > 1 && ksp->transpose_solve)) *D = NULL;

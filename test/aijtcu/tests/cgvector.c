@@ -195,6 +195,100 @@ static PetscErrorCode Vectors(Mat A, Vec *b, Vec *x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A preconditioner of the program that is a diagonal */
+static PetscErrorCode DiagonalApply(PC pc, Vec x, Vec y)
+{
+  Vec D;
+
+  PetscFunctionBegin;
+  PetscCall(PCShellGetContext(pc, &D));
+  PetscCall(VecPointwiseMult(y, D, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* How often preconditioners have been applied so far */
+static PetscErrorCode Applied(PetscInt *count)
+{
+  PetscEventPerfInfo info;
+  PetscLogEvent      event;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventGetId("PCApply", &event));
+  PetscCall(PetscLogEventGetPerfInfo(PETSC_DETERMINE, event, &info));
+  *count = info.count;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   A solve with jacobi has the bits of one with a preconditioner of the program that multiplies by the same diagonal. On a
+   device it applies no preconditioner but at the beginning, and once to find the diagonal
+*/
+static PetscErrorCode Bits(PetscInt n, PetscBool device)
+{
+  Solve    s[2];
+  PetscInt count[2];
+  KSP      ksp;
+  Mat      A;
+  PC       pc;
+  Vec      b, x[2], D;
+
+  PetscFunctionBegin;
+  PetscCall(Make(MATAIJTCU, n, 0, 40, &A));
+  PetscCall(Vectors(A, &b, &x[0]));
+  PetscCall(VecDuplicate(b, &x[1]));
+  PetscCall(VecDuplicate(b, &D));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(KSPCreate(PETSC_COMM_SELF, &ksp));
+    PetscCall(KSPSetOperators(ksp, A, A));
+    PetscCall(KSPSetType(ksp, KSPCG));
+    PetscCall(PetscMemzero(&s[k], sizeof(s[k])));
+    PetscCall(KSPSetResidualHistory(ksp, s[k].history, MOST, PETSC_TRUE));
+    PetscCall(KSPGetPC(ksp, &pc));
+    PetscCall(PCSetType(pc, k ? PCSHELL : PCJACOBI));
+    if (k) {
+      PetscCall(PCShellSetApply(pc, DiagonalApply));
+      PetscCall(PCShellSetContext(pc, D));
+    }
+    PetscCall(KSPSetFromOptions(ksp));
+    PetscCall(KSPSetUp(ksp));
+    PetscCall(Applied(&count[0]));
+    PetscCall(KSPSolve(ksp, b, x[k]));
+    PetscCall(Applied(&count[1]));
+    PetscCall(KSPGetConvergedReason(ksp, &s[k].reason));
+    PetscCall(KSPGetIterationNumber(ksp, &s[k].its));
+    if (!k && device && PetscDefined(USE_LOG) && !PetscDefined(USE_COMPLEX) && (s[k].its < 3 || count[1] - count[0] > 2)) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%" PetscInt_FMT " preconditioners in %" PetscInt_FMT " iterations\n", count[1] - count[0], s[k].its));
+    if (!k) { /* the diagonal, for the other */
+      PetscCall(VecSet(x[1], 1));
+      PetscCall(PCApply(pc, x[1], D));
+      PetscCall(VecZeroEntries(x[1]));
+    }
+    PetscCall(KSPDestroy(&ksp));
+  }
+  if (s[0].reason != s[1].reason || s[0].its != s[1].its) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s after %" PetscInt_FMT ", not %s after %" PetscInt_FMT "\n", KSPConvergedReasons[s[0].reason], s[0].its, KSPConvergedReasons[s[1].reason], s[1].its));
+  for (int i = 0; i < MOST; i++) {
+    if (s[0].history[i] == s[1].history[i]) continue;
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "norm %d is %.17g, not %.17g\n", i, (double)s[0].history[i], (double)s[1].history[i]));
+    break;
+  }
+  {
+    const PetscScalar *a[2];
+    PetscBool          same;
+    PetscInt           m;
+
+    PetscCall(VecGetLocalSize(b, &m));
+    for (int k = 0; k < 2; k++) PetscCall(VecGetArrayRead(x[k], &a[k]));
+    PetscCall(PetscMemcmp(a[0], a[1], sizeof(**a) * (size_t)m, &same));
+    if (!same) PetscCall(PetscPrintf(PETSC_COMM_SELF, "other bits of x\n"));
+    for (int k = 0; k < 2; k++) PetscCall(VecRestoreArrayRead(x[k], &a[k]));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x[0]));
+  PetscCall(VecDestroy(&x[1]));
+  PetscCall(VecDestroy(&D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 enum {
   STEPS = 11
 };
@@ -277,7 +371,7 @@ int main(int argc, char **argv)
     {"one entry negative",   0,    -4, PETSC_FALSE},
   };
   PetscInt  n = 23, most = 1;
-  PetscBool changes = PETSC_FALSE, device = PETSC_FALSE;
+  PetscBool changes = PETSC_FALSE, bits = PETSC_FALSE, device = PETSC_FALSE;
   Mat       A;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -285,9 +379,16 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-ksp_max_it", &most, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-changes", &changes, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-bits", &bits, NULL));
   PetscCall(Make(MATAIJTCU, n, 0, 0, &A));
   PetscCall(IsOnDevice(A, &device));
   PetscCall(MatDestroy(&A));
+  if (bits) {
+    PetscCall(PetscLogDefaultBegin());
+    PetscCall(Bits(n, device));
+    PetscCall(PetscFinalize());
+    return 0;
+  }
   if (changes) {
     Solve s[2][STEPS];
 
@@ -336,6 +437,14 @@ int main(int argc, char **argv)
     test:
       suffix: changes
       args: -changes -pc_type {{none jacobi}} -ksp_norm_type {{preconditioned unpreconditioned natural}}
+
+    test: # one tile, and several
+      suffix: bits
+      args: -bits -n {{23 100}} -ksp_norm_type {{preconditioned unpreconditioned natural none}} -ksp_max_it {{3 40}}
+
+    test: # so many tiles that their sums are added once for all
+      suffix: many
+      args: -bits -n 730 -ksp_norm_type {{preconditioned unpreconditioned}} -ksp_max_it 3
 
     test: # NaN, or infinite products, at the beginning, on the way, and in the last iteration
       suffix: infinite

@@ -367,6 +367,9 @@ int main(int argc, char **argv)
     test:
       suffix: cuda_solve
       args: -fail {{cuda call memory launch}separate output} -only solve
+    test:
+      suffix: cuda_solve_diagonal
+      args: -fail {{cuda call memory launch}separate output} -only "solve with a diagonal"
 
     test:
       suffix: cuda_parallel

@@ -1214,7 +1214,7 @@ static PetscErrorCode DoHierarchy(World *w)
 }
 
 /* Some iterations of cg for x, which is where A is. No norms: roundings do not end it */
-static PetscErrorCode CreateSolver(Mat A, KSP *ksp, Vec *x, Vec *y)
+static PetscErrorCode CreateSolver(Mat A, PCType type, KSP *ksp, Vec *x, Vec *y)
 {
   PetscInt     n;
   PetscScalar *array;
@@ -1229,7 +1229,7 @@ static PetscErrorCode CreateSolver(Mat A, KSP *ksp, Vec *x, Vec *y)
   PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
   PetscCall(KSPSetType(*ksp, KSPCG));
   PetscCall(KSPGetPC(*ksp, &pc));
-  PetscCall(PCSetType(pc, PCNONE));
+  PetscCall(PCSetType(pc, type));
   PetscCall(KSPSetNormType(*ksp, KSP_NORM_NONE));
   PetscCall(KSPSetTolerances(*ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 3));
   PetscCall(KSPSetOperators(*ksp, A, A));
@@ -1250,14 +1250,28 @@ static PetscErrorCode AddDiagonal(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ReadySolver(World *w)
+static PetscErrorCode ReadySolverWith(World *w, PCType type)
 {
   PetscFunctionBegin;
   PetscCall(ReadyA(w));
   PetscCall(AddDiagonal(w->A));
   w->shift = 64;
   PetscCall(Product(w, MAT_INITIAL_MATRIX, &w->C));
-  PetscCall(CreateSolver(w->A, &w->ksp, &w->x, &w->y));
+  PetscCall(CreateSolver(w->A, type, &w->ksp, &w->x, &w->y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReadySolver(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(ReadySolverWith(w, PCNONE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReadyDiagonalSolver(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(ReadySolverWith(w, PCJACOBI));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -1269,11 +1283,15 @@ static PetscErrorCode IsSolved(const World *w, PetscBool *is)
   Mat                A;
   Vec                v[2];
   KSP                ksp;
+  PC                 pc;
+  PCType             type;
 
   PetscFunctionBegin;
   PetscCall(Create(MATAIJ, w->values, w->pattern, &A));
   PetscCall(AddDiagonal(A));
-  PetscCall(CreateSolver(A, &ksp, &v[0], &v[1]));
+  PetscCall(KSPGetPC(w->ksp, &pc));
+  PetscCall(PCGetType(pc, &type));
+  PetscCall(CreateSolver(A, type, &ksp, &v[0], &v[1]));
   PetscCall(KSPSolve(ksp, v[0], v[1]));
   PetscCall(VecGetLocalSize(w->y, &n));
   PetscCall(VecGetArrayRead(w->y, &y));
@@ -1369,4 +1387,5 @@ static const Scenario scenarios[] = {
   {"load", ReadyFile, DoLoad, PETSC_FALSE},
   {"hierarchy", ReadyHierarchy, DoHierarchy, PETSC_TRUE, PETSC_TRUE},
   {"solve", ReadySolver, DoSolve, PETSC_TRUE, PETSC_TRUE},
+  {"solve with a diagonal", ReadyDiagonalSolver, DoSolve, PETSC_TRUE, PETSC_TRUE},
   {"destroy", ReadyDestroy, DoDestroy, PETSC_TRUE}};
