@@ -477,12 +477,12 @@ int main(int argc, char **argv)
 
     test: # bricks of pairs, whatever the first product has
       suffix: cuda_pairs
-      requires: cuda
+      requires: cuda double
       args: -dense_type densecuda -mat_aijtcu_path tcu -expect tcu -full -m 150 -widths {{4,33,64,96 96,4}}
 
     test: # the same in a format that is set
       suffix: cuda_pairs_format
-      requires: cuda
+      requires: cuda double
       args: -dense_type densecuda -mat_aijtcu_path tcu -expect tcu -full -m 150 -widths 4,33 -mat_aijtcu_format {{8,64,32,8 16,128,32,16}}
 
     test: # the same in parallel
