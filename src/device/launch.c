@@ -74,6 +74,7 @@ static void AIJTCULaunchCopyOperands(SpmmOperands *to, const SpmmOperands *from)
   to->K      = from->K;
   AIJTCULaunchCopyIn(&to->Z, &from->Z);
   to->softmax = from->softmax;
+  to->behind  = from->behind;
 }
 
 static HrpbError AIJTCULaunchKeyOf(const AIJTCUWorkOrder *o, AIJTCULaunchKey *key)

@@ -1257,7 +1257,7 @@ static void TestZeros(void)
 /* A device that has not as many multiprocessors as it seems to have: it refuses to have all thread blocks at once */
 static void TestRefusedIterate(void)
 {
-  const Case        c = {true, 2100, small_run ? 3 : 600, 0, 0, "refused in one kernel"};
+  const Case        c = {true, small_run ? 8 : 2100, small_run ? 1200 : 600, 0, 0, "refused in one kernel"};
   const SpmmDevice *known;
 
   Check(SpmmGetDevice(&known));

@@ -193,6 +193,52 @@ static void TestUpdate(const Matrix *A, const VectorPlan *plan, const HrpbInt *r
   cudaFree(work);
 }
 
+/*
+   Steps of a smoother that follow each other, x and y by turns: each may be brought to the device before the one before
+   it has ended, and then has the bits that it has otherwise. k takes arrays of T
+*/
+template <typename T>
+static void TestBehind(const Matrix *A, const VectorPlan *plan, const HrpbInt *rowptr, const HrpbInt *colidx, const T *values, const SpmmKernel *k)
+{
+  const SpmmMatrix M = {.nrows = A->nrows, .ncols = A->ncols, .rowptr = rowptr, .colidx = colidx, .values = (const HrpbScalar *)values, .vector = plan};
+  std::vector<T>   begin[2], right[2];
+  T               *x[2];
+  void            *work = NULL;
+  bool             same = true;
+
+  for (std::vector<T> &v : begin) {
+    v.resize((size_t)A->nrows);
+    for (T &number : v) number = (T)Uniform();
+  }
+  for (int round = 0; round < (small_run ? 2 : 6); round++) { /* first one after the other */
+    for (int i = 0; i < 2; i++) x[i] = Upload(begin[i]);
+    for (int step = 0; step < 9; step++) {
+      SpmmOperands o = SpmmPlain(1, (const HrpbScalar *)x[step % 2], A->ncols, (HrpbScalar *)x[1 - step % 2], A->nrows);
+      size_t       bytes;
+
+      o.update = SPMM_STEP;
+      o.Y0     = {o.Y.array, A->nrows, SPMM_COLUMN_MAJOR};
+      o.a      = (HrpbScalar)0.25;
+      o.b      = (HrpbScalar)0.5;
+      o.c      = (HrpbScalar)0.125;
+      o.behind = round && step;
+      Check(SpmmWork(k, &M, &o, &bytes));
+      if (!work) Check(cudaMalloc(&work, bytes + 1));
+      Check(SpmmRun(k, &M, &o, work, NULL));
+    }
+    Check(cudaDeviceSynchronize());
+    for (int i = 0; i < 2; i++) {
+      const std::vector<T> found = Download(x[i], A->nrows);
+
+      if (!round) right[i] = found;
+      for (size_t r = 0; r < found.size(); r++) same = same && SameNumber(found[r], right[i][r]);
+      cudaFree(x[i]);
+    }
+  }
+  Report(same, "other numbers where it comes before the kernel before it has ended", (std::string(A->name) + ", " + k->name + (sizeof(T) == 4 ? ", float" : "")).c_str());
+  cudaFree(work);
+}
+
 /* Steps, and in a library of double precision all of it in single precision */
 static void TestUpdates(const Matrix *A, const VectorPlan *plan, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbScalar *values,
   const SpmmKernel *k, int call)
@@ -200,6 +246,7 @@ static void TestUpdates(const Matrix *A, const VectorPlan *plan, const HrpbInt *
   std::vector<float> rounded((size_t)(plan->first + plan->nnz));
   float             *single;
 
+  if (A->nrows == A->ncols) TestBehind(A, plan, rowptr, colidx, values, k);
   /* numbers next to the largest make sums that overflow, and have a test of their own: TestVector() */
   for (HrpbScalar v : A->values) {
     if (std::fabs(v) > std::numeric_limits<float>::max() / 1e6f) return;
@@ -211,6 +258,7 @@ static void TestUpdates(const Matrix *A, const VectorPlan *plan, const HrpbInt *
   k      = VectorSingleKernel(k);
   Report(k != NULL, "no kernel for single precision", A->name);
   for (int variant = call % 2; variant < 6 && A->nrows == A->ncols; variant += 2) TestUpdate(A, plan, rowptr, colidx, single, k, SPMM_STEP, variant);
+  if (A->nrows == A->ncols) TestBehind(A, plan, rowptr, colidx, single, k);
   TestUpdate(A, plan, rowptr, colidx, single, k, call % 2 ? SPMM_ADD : SPMM_ASSIGN, 0);
   cudaFree(single);
 }
@@ -407,51 +455,6 @@ enum Kind {
   FAR    /* bases do not reach */
 };
 
-/*
-   Steps of a smoother that follow each other, x and y by turns: each may be brought to the device before the one before
-   it has ended, and then has the bits that it has otherwise
-*/
-static void TestBehind(const Matrix &A, const VectorPlan *plan, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbScalar *values, const SpmmKernel *k)
-{
-  const SpmmMatrix        M = {.nrows = A.nrows, .ncols = A.ncols, .rowptr = rowptr, .colidx = colidx, .values = values, .vector = plan};
-  std::vector<HrpbScalar> begin[2], right[2];
-  HrpbScalar             *x[2];
-  void                   *work = NULL;
-  bool                    same = true;
-
-  for (std::vector<HrpbScalar> &v : begin) {
-    v.resize((size_t)A.nrows);
-    for (HrpbScalar &number : v) number = Uniform();
-  }
-  for (int round = 0; round < (small_run ? 2 : 6); round++) { /* first one after the other */
-    for (int i = 0; i < 2; i++) x[i] = Upload(begin[i]);
-    for (int step = 0; step < 9; step++) {
-      SpmmOperands o = SpmmPlain(1, x[step % 2], A.ncols, x[1 - step % 2], A.nrows);
-      size_t       bytes;
-
-      o.update = SPMM_STEP;
-      o.Y0     = {o.Y.array, A.nrows, SPMM_COLUMN_MAJOR};
-      o.a      = (HrpbScalar)0.25;
-      o.b      = (HrpbScalar)0.5;
-      o.c      = (HrpbScalar)0.125;
-      o.behind = round && step;
-      Check(SpmmWork(k, &M, &o, &bytes));
-      if (!work) Check(cudaMalloc(&work, bytes + 1));
-      Check(SpmmRun(k, &M, &o, work, NULL));
-    }
-    Check(cudaDeviceSynchronize());
-    for (int i = 0; i < 2; i++) {
-      const std::vector<HrpbScalar> found = Download(x[i], A.nrows);
-
-      if (!round) right[i] = found;
-      for (size_t r = 0; r < found.size(); r++) same = same && SameNumber(found[r], right[i][r]);
-      cudaFree(x[i]);
-    }
-  }
-  Report(same, "other numbers where it comes before the kernel before it has ended", (std::string(A.name) + ", " + k->name).c_str());
-  cudaFree(work);
-}
-
 /* Each kernel that takes the plan, with every number of lanes */
 static void TestKernels(const Matrix &A, const VectorPlan *plan, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbScalar *values)
 {
@@ -480,7 +483,6 @@ static void TestKernels(const Matrix &A, const VectorPlan *plan, const HrpbInt *
 
       with.lanes = lanes;
       TestUpdates(&A, &with, rowptr, colidx, values, k, call++);
-      if (A.nrows == A.ncols) TestBehind(A, &with, rowptr, colidx, values, k);
     }
   }
 }
