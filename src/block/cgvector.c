@@ -9,8 +9,9 @@
    host finds that in the copy, and ends as KSPSolve_CG() does. Products, preconditioner, monitors and tests are the
    same calls as there, in the same order. Where the norm is one of M r, M has by then been applied once more.
 
-   With M a diagonal no preconditioner is called: an iteration is the product and one kernel, with the same bits. It
-   makes the next direction, too, which is in vain in the last iteration.
+   With M a diagonal no preconditioner is called: an iteration is the product and one kernel, with the same bits. The
+   kernel makes the next direction, too, and the product with it is launched before the test. Both are in vain where the
+   test ends the solve.
 */
 #include "blockksp.h"
 
@@ -243,13 +244,20 @@ static PetscErrorCode AIJTCUCGPrecondition(KSP ksp, AIJTCUCGVector v, PetscInt k
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bring the scalars to the host. The device goes on with x += step p, unless p is NULL */
-static PetscErrorCode AIJTCUCGFetchScalars(KSP ksp, AIJTCUCGVector v, Vec p)
+/* Begin to bring the scalars to the host. The device goes on with x += step p, unless p is NULL */
+static PetscErrorCode AIJTCUCGFetchBegin(KSP ksp, AIJTCUCGVector v, Vec p)
 {
   AIJTCUCGArgs a = {.now = 0};
 
   PetscFunctionBegin;
   PetscCall(AIJTCUCGCall(v, AIJTCUCGFetch, &a, (const Vec[2]){p}, (const Vec[3]){p ? ksp->vec_sol : NULL}, p ? 2 : 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Wait for them, and not for what came behind */
+static PetscErrorCode AIJTCUCGFetchEnd(AIJTCUCGVector v)
+{
+  PetscFunctionBegin;
   PetscCallCUDA(cudaEventSynchronize(v->fetched));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -274,8 +282,11 @@ static PetscErrorCode AIJTCUCGBegin(KSP ksp, Mat A, AIJTCUCGData *cg)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The norm to test. One whose square has no digits, or is not finite, is found without that. apply: Z is not M r yet */
-static PetscErrorCode AIJTCUCGNorm(KSP ksp, const PetscScalar *host, PetscBool apply, PetscReal *norm)
+/*
+   The norm to test. One whose square has no digits, or is not finite, is found without that, of M r in Z. Where Z is
+   not that yet, ahead says whether it is the next product. Then it is no more
+*/
+static PetscErrorCode AIJTCUCGNorm(KSP ksp, const PetscScalar *host, PetscBool *ahead, PetscReal *norm)
 {
   const PetscBool natural = (PetscBool)(ksp->normtype == KSP_NORM_NATURAL);
   const PetscReal square  = ksp->normtype == KSP_NORM_NONE ? 0 : PetscAbsScalar(host[natural ? BETA : NORM]);
@@ -284,7 +295,10 @@ static PetscErrorCode AIJTCUCGNorm(KSP ksp, const PetscScalar *host, PetscBool a
   PetscFunctionBegin;
   *norm = PetscSqrtReal(square);
   if (natural || ksp->normtype == KSP_NORM_NONE || (square >= least && square <= PETSC_MAX_REAL)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (apply && ksp->normtype == KSP_NORM_PRECONDITIONED) PetscCall(KSP_PCApply(ksp, ksp->work[VEC_R], ksp->work[VEC_Z]));
+  if (ahead && ksp->normtype == KSP_NORM_PRECONDITIONED) {
+    PetscCall(KSP_PCApply(ksp, ksp->work[VEC_R], ksp->work[VEC_Z]));
+    *ahead = PETSC_FALSE;
+  }
   PetscCall(VecNorm(ksp->work[ksp->normtype == KSP_NORM_PRECONDITIONED ? VEC_Z : VEC_R], NORM_2, norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -364,6 +378,7 @@ static PetscErrorCode AIJTCUCGSolve(KSP ksp, AIJTCUCGVector v, Vec D, AIJTCUCGDa
   const PetscInt  most = ksp->max_it; /* one iteration is made at least */
   PetscScalar     b = 0, a = 1; /* as KSPSolve_CG() has them */
   PetscReal       norm;
+  PetscBool       ahead = PETSC_FALSE; /* Z is the product of the iteration that begins */
   Mat             A;
 
   PetscFunctionBegin;
@@ -372,10 +387,11 @@ static PetscErrorCode AIJTCUCGSolve(KSP ksp, AIJTCUCGVector v, Vec D, AIJTCUCGDa
   if (ksp->calc_sings) cg->e[0] = 0;
   if (early) {
     PetscCall(AIJTCUCGPrecondition(ksp, v, BETA));
-    PetscCall(AIJTCUCGFetchScalars(ksp, v, NULL));
+    PetscCall(AIJTCUCGFetchBegin(ksp, v, NULL));
+    PetscCall(AIJTCUCGFetchEnd(v));
   }
   if (late) PetscCall(VecNorm(R, NORM_2, &norm));
-  else PetscCall(AIJTCUCGNorm(ksp, v->host, PETSC_FALSE, &norm));
+  else PetscCall(AIJTCUCGNorm(ksp, v->host, NULL, &norm));
   KSPCheckNorm(ksp, norm);
   PetscCall(AIJTCUCGTest(ksp, 0, norm));
   if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
@@ -392,13 +408,16 @@ static PetscErrorCode AIJTCUCGSolve(KSP ksp, AIJTCUCGVector v, Vec D, AIJTCUCGDa
     for (int k = 0; k < SECOND; k++) old[k] = before[k];
     if (!i) PetscCall(VecCopy(Z, P));
     else if (!D) PetscCall(AIJTCUCGCall(v, AIJTCUCGDirection, &args, (const Vec[2]){Z}, (const Vec[3]){P}, 2));
-    PetscCall(KSP_MatMult(ksp, A, P, Z));
+    if (!ahead) PetscCall(KSP_MatMult(ksp, A, P, Z));
     if (D) PetscCall(AIJTCUCGCall(v, AIJTCUCGIterate, &args, (const Vec[2]){Z, D}, (const Vec[3]){R, P, ksp->vec_sol}, 14));
     else {
       PetscCall(AIJTCUCGCall(v, AIJTCUCGStep, &args, (const Vec[2]){Z, P}, (const Vec[3]){R}, late ? 6 : 4));
       if (early) PetscCall(AIJTCUCGPrecondition(ksp, v, next));
     }
-    PetscCall(AIJTCUCGFetchScalars(ksp, v, D ? NULL : P));
+    PetscCall(AIJTCUCGFetchBegin(ksp, v, D ? NULL : P));
+    ahead = (PetscBool)(D && i + 1 < ksp->max_it);
+    if (ahead) PetscCall(KSP_MatMult(ksp, A, P, Z));
+    PetscCall(AIJTCUCGFetchEnd(v));
     PetscCall(AIJTCUCGBreaksDown(ksp, i, host, i ? old : host, v->host + KEPT));
     if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
     if (ksp->calc_sings) {
@@ -408,7 +427,7 @@ static PetscErrorCode AIJTCUCGSolve(KSP ksp, AIJTCUCGVector v, Vec D, AIJTCUCGDa
       a        = host[BETA] / host[DPI];
       cg->d[i] = PetscSqrtReal(PetscAbsScalar(b)) * cg->e[i] + 1 / a;
     }
-    PetscCall(AIJTCUCGNorm(ksp, v->host + next, (PetscBool)(D != NULL), &norm));
+    PetscCall(AIJTCUCGNorm(ksp, v->host + next, D ? &ahead : NULL, &norm));
     KSPCheckNorm(ksp, norm);
     cg->obj -= 0.5 * host[BETA] / host[DPI] * host[BETA];
     PetscCall(AIJTCUCGTest(ksp, i + 1, norm));
@@ -417,7 +436,10 @@ static PetscErrorCode AIJTCUCGSolve(KSP ksp, AIJTCUCGVector v, Vec D, AIJTCUCGDa
       PetscFunctionReturn(PETSC_SUCCESS);
     }
     if (!early && !D) PetscCall(AIJTCUCGPrecondition(ksp, v, next));
-    if (!early && !D && i + 1 >= ksp->max_it) PetscCall(AIJTCUCGFetchScalars(ksp, v, NULL));
+    if (!early && !D && i + 1 >= ksp->max_it) {
+      PetscCall(AIJTCUCGFetchBegin(ksp, v, NULL));
+      PetscCall(AIJTCUCGFetchEnd(v));
+    }
     if (early || i + 1 >= ksp->max_it) KSPCheckDot(ksp, v->host[next + BETA]);
     AIJTCUCGLeave(ksp, i + 1);
   }
