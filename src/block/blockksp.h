@@ -186,6 +186,7 @@ typedef struct {
 
   #if AIJTCU_HAVE_DEVICE_REAL
 /* noise.c */
+PETSC_INTERN PetscErrorCode AIJTCUNoiseGet(Mat, Vec *, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUSetUpWithNoise(KSP, PetscErrorCode (*)(KSP), Vec *);
 
 /* cgvector.c */

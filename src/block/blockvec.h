@@ -125,6 +125,9 @@ typedef struct { /* a level: its operator, smoothers, and transfers to and from 
 PETSC_INTERN PetscErrorCode AIJTCUMGVectorApply(PC, AIJTCUMGVector *, PetscInt, const AIJTCUMGVectorLevel[], Mat, PetscInt, PetscBool, Vec, Vec, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUMGVectorDestroy(AIJTCUMGVector *);
 PETSC_INTERN PetscBool      AIJTCUKSPIsWatched(KSP);
+
+/* gamgnoise.c */
+PETSC_INTERN PetscErrorCode AIJTCUEstimateHere(PC);
   #endif
 
 /* pcasm.c: PCASM and PCGASM of a block */

@@ -43,7 +43,7 @@ static PetscErrorCode AIJTCUNoiseOnStream(Vec x, PetscScalar *array, cudaStream_
 }
 
 /* The noise for an operator. have is false where its vectors are on the host */
-static PetscErrorCode AIJTCUNoiseGet(Mat A, Vec *noise, PetscBool *have)
+PetscErrorCode AIJTCUNoiseGet(Mat A, Vec *noise, PetscBool *have)
 {
   cudaStream_t   stream = NULL;
   PetscScalar   *array;

@@ -921,6 +921,9 @@ static PetscErrorCode PCSetUp_MG_AIJTCU(PC pc)
   if (!pc->setupcalled || pc->flag == DIFFERENT_NONZERO_PATTERN) PetscCall(AIJTCUMGDrop(s));
   PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCGAMG, &gamg));
   if (gamg) PetscCall(AIJTCUKeepGraphs(pc));
+  #if AIJTCU_HAVE_DEVICE_REAL
+  if (gamg) PetscCall(AIJTCUEstimateHere(pc));
+  #endif
   ierr = (*s->setup)(pc);
   AIJTCUKeepNoGraphs();
   PetscCall(ierr);
