@@ -118,7 +118,7 @@ typedef struct {
   int32_t direct_columns, panel_rows, staged_rows, panels_sampled, rows_entries;
 
   /* Of the VectorPlan */
-  int32_t nodes;
+  int32_t nodes, pair_panels; /* pair_panels: rows of a panel of complex numbers (real/panels.cu), or zero */
   bool    bins, staged, short_columns; /* bins: the lanes of a row follow from its length */
 
   /*

@@ -43,7 +43,7 @@ template <int COLS, typename Scalar> __global__ void __launch_bounds__(COPY_THRE
   for (int i = threadIdx.x; i < COPY_TILE; i += COPY_THREADS) {
     const int r = i % ROWS, n = i / ROWS;
 
-    tile.at[n][r] = r0 + r < nrows && n0 + n < N ? __ldcs(B + r0 + r + (n0 + n) * ldb) : (Scalar)0; /* leaves L2 to R */
+    tile.at[n][r] = r0 + r < nrows && n0 + n < N ? __ldcs(B + r0 + r + (n0 + n) * ldb) : Scalar(); /* leaves L2 to R */
   }
   __syncthreads();
 #pragma unroll

@@ -120,6 +120,13 @@ HRPB_INLINE int32_t CsrPartEntries(int64_t nrows, int64_t nnz)
 HrpbError CsrPanelsDevice(const HrpbInt *rowptr, const HrpbInt *colidx, int32_t panel_rows, cudaStream_t stream, CsrSchedule *s);
 void      CsrPanelsDestroy(CsrSchedule *s, cudaStream_t stream);
 
+/*
+   The same for the pattern of a complex matrix, of which s has nothing but its sizes and its longest row: panels of at
+   most so many rows, and room for so many rows of B (real/panels.cu)
+*/
+HrpbError CsrPanelsForPairsDevice(const HrpbInt *rowptr, const HrpbInt *colidx, int32_t panel_rows, int32_t most, int32_t room,
+  cudaStream_t stream, CsrSchedule *s);
+
 /* staged.cu: whether this device has that kernel */
 HrpbError CsrStagedSupports(bool *supports);
 

@@ -15,7 +15,8 @@ enum {
   LEAST_RUN    = 128,                     /* rows of a run, on average: a copy costs as much as some rows */
   /*
      Twice the uses of a row of B in shared memory, on average: to bring the row costs as much as some entries. Sampled
-     products want fewer, because the kernel that they have otherwise is slower than csr-rows
+     products and those of complex numbers want fewer, because the kernels that they have otherwise are slower than
+     csr-rows
   */
   LEAST_USES_TWICE         = 6,
   LEAST_SAMPLED_USES_TWICE = 3
@@ -141,18 +142,24 @@ static HrpbError CountPanels(const HrpbSegments *g, int32_t ncols, int32_t every
   return HrpbBring(found, totals, sizeof(*found), stream);
 }
 
-/*
-   Whether what was found in panels fits into shared memory, and is worth it. The panels have this many entries. uses:
-   twice the least uses of a row of B, or 0 where panels are made if they fit
-*/
-static bool Suits(const PanelTotals *t, int64_t entries, int uses)
+namespace {
+/* Which panels are made */
+struct Wanted {
+  int32_t panel_rows;
+  int     uses; /* twice the least uses of a row of B, or 0 where panels are made if they fit */
+  int32_t room; /* rows of B in shared memory, at most */
+};
+} // namespace
+
+/* Whether what was found in panels fits into shared memory, and is worth it. The panels have this many entries */
+static bool Suits(const PanelTotals *t, int64_t entries, const Wanted &w)
 {
   const int64_t rows = (int64_t)t->nwindows * WINDOW;
 
-  return t->most <= CSR_STAGED_ROWS && (!uses || (uses * rows <= 2 * entries && LEAST_RUN * (int64_t)t->nruns <= rows));
+  return (int64_t)t->most <= w.room && (!w.uses || (w.uses * rows <= 2 * entries && LEAST_RUN * (int64_t)t->nruns <= rows));
 }
 
-static HrpbError Build(const HrpbSegments *g, int uses, PanelTotals *totals, cudaStream_t stream, CsrSchedule *s)
+static HrpbError Build(const HrpbSegments *g, const Wanted &w, PanelTotals *totals, cudaStream_t stream, CsrSchedule *s)
 {
   const int32_t npanels = g->rows.npanels, every = npanels / SAMPLED;
   PanelTotals   found;
@@ -162,12 +169,12 @@ static HrpbError Build(const HrpbSegments *g, int uses, PanelTotals *totals, cud
 
   if (every > 1) {
     HrpbCall(CountPanels(g, s->ncols, every, NULL, totals, stream, &found));
-    if (!Suits(&found, s->nnz / every, uses)) return HRPB_SUCCESS;
+    if (!Suits(&found, s->nnz / every, w)) return HRPB_SUCCESS;
   }
   HrpbCall(HrpbAllocate(&run_ptr, (int64_t)npanels + 1, stream));
   s->run_ptr = run_ptr;
   HrpbCall(CountPanels(g, s->ncols, 1, run_ptr, totals, stream, &found));
-  if (!Suits(&found, s->nnz, uses)) return HRPB_SUCCESS;
+  if (!Suits(&found, s->nnz, w)) return HRPB_SUCCESS;
   HrpbCall(HrpbSumsBefore(run_ptr, npanels, NULL, 0, stream));
   HrpbCall(HrpbAllocateTogether(stream, &runs, (int64_t)found.nruns, &places, s->nnz));
   s->runs   = runs;
@@ -182,32 +189,32 @@ static HrpbError Build(const HrpbSegments *g, int uses, PanelTotals *totals, cud
 }
 
 /*
-   Rows of a panel. A multiprocessor has one panel at a time. Where the last of CSR_PANEL_ROWS would leave most
-   multiprocessors idle, each panel has fewer rows, in whole warps. If that were far fewer the result is 0, for no
-   panels: then more rows of B would be brought for each row of A
+   Rows of a panel, of which it has most at most. A multiprocessor has one panel at a time. Where the last of them would
+   leave most multiprocessors idle, each panel has fewer rows, in whole warps. If that were far fewer the result is 0,
+   for no panels: then more rows of B would be brought for each row of A
 */
-static int32_t PanelRows(int32_t nrows, int64_t nsm)
+static int32_t PanelRows(int32_t nrows, int64_t nsm, int64_t most)
 {
-  const int64_t turns = (nrows + CSR_PANEL_ROWS * nsm - 1) / (CSR_PANEL_ROWS * nsm), rows = (nrows + turns * nsm - 1) / (turns * nsm), warps = (rows + HRPB_LANES - 1) / HRPB_LANES;
+  const int64_t turns = (nrows + most * nsm - 1) / (most * nsm), rows = (nrows + turns * nsm - 1) / (turns * nsm), warps = (rows + HRPB_LANES - 1) / HRPB_LANES;
 
-  return 10 * rows >= 7 * CSR_PANEL_ROWS ? (int32_t)(warps * HRPB_LANES) : 0;
+  return 10 * rows >= 7 * most ? (int32_t)(warps * HRPB_LANES) : 0;
 }
 
-/* Make panels of so many rows, or find that there can be none. uses: see Suits() */
-static HrpbError MakePanels(const HrpbInt *rowptr, const HrpbInt *colidx, int32_t panel_rows, int uses, cudaStream_t stream, CsrSchedule *s)
+/* Make panels, or find that there can be none */
+static HrpbError MakePanels(const HrpbInt *rowptr, const HrpbInt *colidx, const Wanted &w, cudaStream_t stream, CsrSchedule *s)
 {
-  const HrpbRows     rows = HrpbMakeRows(s->nrows, rowptr, colidx, NULL, panel_rows, WINDOW);
+  const HrpbRows     rows = HrpbMakeRows(s->nrows, rowptr, colidx, NULL, w.panel_rows, WINDOW);
   const HrpbSegments g    = HrpbMakeSegments(&rows, s->ncols, 0);
   PanelTotals       *totals;
   HrpbError          err = HrpbAllocate(&totals, 1, stream);
 
-  if (!err) err = HrpbFree(totals, Build(&g, uses, totals, stream, s), stream);
+  if (!err) err = HrpbFree(totals, Build(&g, w, totals, stream, s), stream);
   if (!s->panel_rows) CsrPanelsDestroy(s, stream);
   return err == HRPB_ERR_DEVICE_MEMORY ? HRPB_SUCCESS : err; /* other kernels do without this */
 }
 
-/* Whether there can be panels on this device; the rows of one, or 0 where that would be too few */
-static HrpbError CanHavePanels(const CsrSchedule *s, bool *can, int32_t *panel_rows)
+/* Whether there can be panels on this device; the rows of one, most at most, or 0 where that would be too few */
+static HrpbError CanHavePanels(const CsrSchedule *s, int64_t most, bool *can, int32_t *panel_rows)
 {
   const SpmmDevice *device;
 
@@ -215,7 +222,7 @@ static HrpbError CanHavePanels(const CsrSchedule *s, bool *can, int32_t *panel_r
   if (!s->nnz || s->longest > CSR_STAGED_ENTRIES) return HRPB_SUCCESS;
   HrpbCall(CsrStagedSupports(can));
   HrpbCall(SpmmGetDevice(&device));
-  *panel_rows = PanelRows(s->nrows, device->nsm);
+  *panel_rows = PanelRows(s->nrows, device->nsm, most);
   return HRPB_SUCCESS;
 }
 
@@ -224,11 +231,23 @@ HrpbError CsrPanelsDevice(const HrpbInt *rowptr, const HrpbInt *colidx, int32_t 
   bool    can;
   int32_t rows;
 
-  HrpbCall(CanHavePanels(s, &can, &rows));
+  HrpbCall(CanHavePanels(s, CSR_PANEL_ROWS, &can, &rows));
   if (!can) return HRPB_SUCCESS;
-  if (panel_rows) return MakePanels(rowptr, colidx, panel_rows, 0, stream, s);
+  if (panel_rows) return MakePanels(rowptr, colidx, {panel_rows, 0, CSR_STAGED_ROWS}, stream, s);
   if (!rows || s->nnz <= (int64_t)FEW_ENTRIES * s->nrows) return HRPB_SUCCESS;
-  return MakePanels(rowptr, colidx, rows, LEAST_USES_TWICE, stream, s);
+  return MakePanels(rowptr, colidx, {rows, LEAST_USES_TWICE, CSR_STAGED_ROWS}, stream, s);
+}
+
+HrpbError CsrPanelsForPairsDevice(const HrpbInt *rowptr, const HrpbInt *colidx, int32_t panel_rows, int32_t most, int32_t room,
+  cudaStream_t stream, CsrSchedule *s)
+{
+  bool    can;
+  int32_t rows;
+
+  HrpbCall(CanHavePanels(s, most, &can, &rows));
+  if (can && panel_rows) return MakePanels(rowptr, colidx, {panel_rows, 0, room}, stream, s);
+  if (!can || !rows) return HRPB_SUCCESS;
+  return MakePanels(rowptr, colidx, {rows, LEAST_SAMPLED_USES_TWICE, room}, stream, s);
 }
 
 HrpbError CsrPanelsForSampledDevice(const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, CsrSchedule *s)
@@ -236,9 +255,9 @@ HrpbError CsrPanelsForSampledDevice(const HrpbInt *rowptr, const HrpbInt *colidx
   bool    can;
   int32_t rows;
 
-  HrpbCall(CanHavePanels(s, &can, &rows));
+  HrpbCall(CanHavePanels(s, CSR_PANEL_ROWS, &can, &rows));
   if (!can || !rows || s->panel_rows) return HRPB_SUCCESS;
-  HrpbCall(MakePanels(rowptr, colidx, rows, LEAST_SAMPLED_USES_TWICE, stream, s));
+  HrpbCall(MakePanels(rowptr, colidx, {rows, LEAST_SAMPLED_USES_TWICE, CSR_STAGED_ROWS}, stream, s));
   s->panels_sampled = s->panel_rows > 0;
   return HRPB_SUCCESS;
 }

@@ -16,6 +16,9 @@ static const struct {
   struct {
     double launch, entry, entry_column, dense;
   } nodes;
+  struct { /* csr-staged */
+    double launch, staged_entry, staged, dense;
+  } panels;
   struct { /* for each column */
     double launch, entry, scattered;
   } columns;
@@ -24,28 +27,34 @@ static const struct {
   } bricks;
 } complex_parts = {
   .rows = {
-    .launch   = 0.936,
-    .entry    = 0.538,
-    .in_place = 0.584
+    .launch   = 0.852,
+    .entry    = 0.567,
+    .in_place = 0.545
   },
   .copy = {
-    .launch       = 1.14,
-    .entry        = 0.425,
-    .entry_column = 1.02,
-    .scattered    = 0.671,
-    .spread       = 0.804,
-    .dense        = 0.716
+    .launch       = 1.1,
+    .entry        = 0.419,
+    .entry_column = 0.816,
+    .scattered    = 0.578,
+    .spread       = 1.31,
+    .dense        = 0.901
   },
   .nodes = {
-    .launch       = 2.49,
-    .entry        = 0.189,
-    .entry_column = 0.357,
-    .dense        = 1.34
+    .launch       = 1.69,
+    .entry        = 0.183,
+    .entry_column = 0.399,
+    .dense        = 1.32
+  },
+  .panels = {
+    .launch       = 1.38,
+    .staged_entry = 0.329,
+    .staged       = 0.731,
+    .dense        = 0.833
   },
   .columns = {
-    .launch    = 0.613,
-    .entry     = 0.355,
-    .scattered = 7.03
+    .launch    = 0.658,
+    .entry     = 0.36,
+    .scattered = 5.3
   },
   .bricks = {
     .launch       = 1.02,

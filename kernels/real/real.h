@@ -23,8 +23,7 @@ extern "C" {
 enum {
   COMPLEX_ENTRIES = 4, /* of the real matrix for one of the complex matrix */
   COMPLEX_FEW     = 2, /* columns that take less time one by one, */
-  COMPLEX_FEW_CUT = 3, /* and the same where rows are cut */
-  COMPLEX_MANY    = 5  /* columns from which on nodes are multiplied, and rows that are not cut as nodes of one row */
+  COMPLEX_FEW_CUT = 3  /* and the same where rows are cut */
 };
 
 /* HRPB_ERR_OVERFLOW where the real matrix has more rows, columns or entries than HrpbInt counts */
@@ -75,9 +74,10 @@ HrpbError ComplexCsrDevice(const CsrSchedule *, const HrpbInt *rowptr, const Hrp
 
 /*
    The same for few columns, one after the other. The matrix has its VectorPlan in place of the schedule. Whether it is
-   taken follows from the N columns of the whole product, of which the operands may be a part, and from the schedule
+   taken follows from the N columns of the whole product, of which the operands may be a part, from the schedule, and
+   from the VectorPlan of ComplexCsrDevice()
 */
-bool              ComplexCsrTakesColumns(const CsrSchedule *, const SpmmOperands *, int64_t N);
+bool              ComplexCsrTakesColumns(const CsrSchedule *, const VectorPlan *, const SpmmOperands *, int64_t N);
 const SpmmKernel *ComplexCsrColumnsKernel(void);
 
 /* The model of their time for a plain product, from the facts of the real matrix; 0 where that has no rows */

@@ -4,12 +4,13 @@
    finite need not be made again.
 */
 #include "pairs.cuh"
+#include "../common/stages.cuh"
 
 enum {
-  ROWS    = CSR_ROWS / 2, /* of a thread block: complex ones */
+  ROWS    = CSR_ROWS, /* of a thread block: complex ones, two of the schedule's groups */
   TILE    = 4,            /* columns of B that a thread multiplies together */
   COLUMNS = 32,           /* the most columns of a thread block, tile by tile; fewer if it takes that for BLOCKS */
-  BLOCKS  = 6             /* thread blocks for each multiprocessor */
+  BLOCKS  = 3             /* thread blocks for each multiprocessor */
 };
 
 namespace {
@@ -81,10 +82,11 @@ template <int WIDTH> static __global__ void __launch_bounds__(ROWS) RowPairs(con
   MultiplyRow<TILE>(a, r, blockIdx.y * WIDTH, end);
 }
 
+/* A thread block may have more shared memory than launches have without asking, as those with a ring have */
 template <int WIDTH> static HrpbError Run(const RowPairsArgs &a, cudaStream_t stream)
 {
-  return HrpbLaunch(RowPairs<WIDTH>, dim3(HrpbGrid(a.nrows, ROWS), (a.N + WIDTH - 1) / WIDTH), ROWS,
-    (sizeof(VectorPair) + sizeof(int32_t)) * (size_t)a.room, stream, a);
+  return LaunchRing(RowPairs<WIDTH>, dim3(HrpbGrid(a.nrows, ROWS), (a.N + WIDTH - 1) / WIDTH), ROWS,
+    (int)(sizeof(VectorPair) + sizeof(int32_t)) * a.room, stream, a);
 }
 
 /* The schedule counts entries of the real matrix */
@@ -92,7 +94,7 @@ static HrpbError RunProduct(const SpmmMatrix *A, const SpmmOperands *o, void *, 
 {
   const RowPairsArgs a = {A->rowptr, A->colidx, (const VectorPair *)A->values, (const VectorPair *)o->X.array,
     o->update == SPMM_ADD ? (const VectorPair *)o->Y0.array : NULL, (VectorPair *)o->Y.array, o->X.ld / 2, o->Y.ld / 2, o->Y0.ld / 2,
-    (int32_t)(A->nrows / 2), (int32_t)o->N, A->csr->rows_entries / COMPLEX_ENTRIES};
+    (int32_t)(A->nrows / 2), (int32_t)o->N, 2 * (A->csr->rows_entries / COMPLEX_ENTRIES)};
   const SpmmDevice *device;
 
   if (!PairsTake(NULL, NULL, o, NULL) || !A->csr->rows_entries) return HRPB_ERR_UNSUPPORTED;

@@ -46,6 +46,14 @@ static double Nodes(const SpmmFacts *real, int64_t N, const SpmmCsrTimes *t)
   return fmax(t->launch + InTurn(real), complex_parts.nodes.launch * t->launch + entries + complex_parts.nodes.dense * Dense(real, columns, t));
 }
 
+/* As csr-staged. Its panels are shared out evenly */
+static double Panels(const SpmmFacts *real, int64_t N, const SpmmCsrTimes *t)
+{
+  const double entry = complex_parts.panels.staged_entry * t->staged_entry + complex_parts.panels.staged * t->staged * (double)N;
+
+  return complex_parts.panels.launch * t->launch + entry * (double)real->nnz + complex_parts.panels.dense * t->dense * (double)N * (double)real->nrows;
+}
+
 /*
    As csr-copy: lanes wait for the longest row of their warp, and what rows of A before have not brought comes from L2
    or from memory
@@ -69,8 +77,9 @@ double ComplexCsrSeconds(const SpmmFacts *real, int64_t N, const SpmmDevice *dev
   const bool          cut = real->nrows && real->longest > CsrPartEntries(real->nrows, real->nnz);
 
   if (!real->nrows) return 0;
+  if (real->pair_panels) return 1e-12 * Panels(real, N, t);
   if (real->rows_entries) return 1e-12 * Rows(real, N, t);
   if (N <= (cut ? COMPLEX_FEW_CUT : COMPLEX_FEW)) return 1e-12 * Columns(real, N, t);
-  if (real->nodes && N >= COMPLEX_MANY) return 1e-12 * Nodes(real, N, t);
+  if (real->nodes) return 1e-12 * Nodes(real, N, t);
   return 1e-12 * Copy(real, N, t, device->model->cache);
 }

@@ -586,6 +586,8 @@ void VectorPlanDestroyDevice(VectorPlan *v, HrpbStream stream)
   (void)HrpbFree(v->long_rows, HRPB_SUCCESS, stream);
   (void)HrpbFree(v->parts, HRPB_SUCCESS, stream);
   (void)HrpbFree(v->order, HRPB_SUCCESS, stream);
+  (void)HrpbFree(v->run_ptr, HRPB_SUCCESS, stream);
+  (void)HrpbFree(v->runs, HRPB_SUCCESS, stream);
   DropBlocks(v, stream);
   memset(v, 0, sizeof(*v));
 }

@@ -78,6 +78,12 @@ typedef struct {
   int32_t nblocks;               /* thread blocks for staged rows */
   void   *blocks;                /* in device memory: a VectorBlock of each; NULL where no rows are staged */
   void   *places;                /* in device memory: its rows from the first, as uint8_t, most lanes first */
+  /*
+     For blocks of complex numbers (real/): whether columns of rows are spread over the matrix; panels, whose arrays are
+     those of a CsrSchedule, in device memory. They have so many rows, or zero, and the longest has so many entries
+  */
+  int32_t scattered, panel_rows, panel_entries;
+  void   *run_ptr, *runs, *places_of_panels; /* the last is behind runs */
   int64_t bytes;                 /* of device memory that all these arrays have */
 } VectorPlan;
 

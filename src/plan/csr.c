@@ -27,8 +27,8 @@ static PetscErrorCode AIJTCUCsrPairsOnDevice(Mat A, AIJTCUPlan *plan, const AIJT
 }
 
 /*
-   What the kernels for a complex matrix itself need: rows that share their columns, without which they go row by row,
-   or parts of long rows, without which products are those of the real matrix
+   What the kernels for a complex matrix itself need: rows of B for panels, or rows that share their columns, without
+   which they go row by row, or parts of long rows, without which products are those of the real matrix
 */
 static PetscErrorCode AIJTCUCsrSeekPairs(Mat A, AIJTCUPlan *plan)
 {
@@ -38,6 +38,8 @@ static PetscErrorCode AIJTCUCsrSeekPairs(Mat A, AIJTCUPlan *plan)
   PetscFunctionBegin;
   PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_ITSELF, AIJTCUCsrPairsOnDevice, NULL, &err));
   if (err) PetscCall(PetscInfo(A, "aijtcu: no nodes, and no parts of complex rows, on the CSR path: %s\n", HrpbErrorString(err)));
+  else if (pairs->panel_rows)
+    PetscCall(PetscInfo(A, "aijtcu: panels of %d complex rows have the rows of B that they need in shared memory\n", (int)pairs->panel_rows));
   else if (pairs->nnodes) PetscCall(PetscInfo(A, "aijtcu: %d nodes of up to %d rows are multiplied together\n", (int)pairs->nnodes, (int)pairs->node_rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -282,7 +282,7 @@ static PetscBool AIJTCUPlanByColumns(const AIJTCUPlan *plan, const AIJTCUDecisio
 
   if (AIJTCU_PARTS == 1 || d->path != MAT_AIJTCU_PATH_CSR || d->kernel->op != SPMM_OP_PRODUCT || d->kernel->host) return PETSC_FALSE;
   if (plan->vector.state != AIJTCU_EMPTY && (plan->vector.state != AIJTCU_READY || !plan->vector.plan.nnz)) return PETSC_FALSE;
-  return (PetscBool)ComplexCsrTakesColumns(&plan->csr.schedule, &operands, PetscMax(ask->N, ask->decide));
+  return (PetscBool)ComplexCsrTakesColumns(&plan->csr.schedule, &plan->csr.pairs, &operands, PetscMax(ask->N, ask->decide));
 }
 #endif
 

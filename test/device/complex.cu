@@ -8,7 +8,7 @@
    Kernels for several columns add the entries of a row one after the other, or two at a time, so their results are
    known to the bit, unless the row is cut. Those of kernels for one vector are compared within rounding.
 */
-#include "real/real.h"
+#include "real/pairs.cuh"
 #include "matrices.cuh"
 
 struct Complex {
@@ -259,6 +259,8 @@ static void TestTake(const Test &t, const OnDevice &d)
   cudaFree(to);
 }
 
+static int npaneled; /* matrices with panels */
+
 enum Kind {
   RUNS,  /* short rows, whose columns run with them */
   ROWS,  /* rows that are not cut */
@@ -268,7 +270,30 @@ enum Kind {
 
 static const char *NameOf(Kind kind, int64_t N)
 {
-  return kind == RUNS ? "csr-rows-complex" : kind == NODES && N > 4 ? "csr-nodes-complex" : "csr-complex";
+  return kind == RUNS ? "csr-rows-complex" : kind == NODES ? "csr-nodes-complex" : "csr-complex";
+}
+
+/* Panels of a few rows, where rows of B fit into shared memory. They are in double precision */
+static void TestPanels(const Test &t, const OnDevice &d, int64_t longest)
+{
+#if !defined(HRPB_USE_SINGLE)
+  static const int64_t widths[] = {1, 2, 5, 8, 33};
+  VectorPlan           panels   = {};
+  int                  call     = 0;
+
+  panels.nrows = (int32_t)t.A->nrows;
+  panels.ncols = (int32_t)t.A->ncols;
+  panels.nnz   = t.nnz;
+  Check(ComplexPanelsDevice(longest, d.rowptr, d.colidx, 96, NULL, &panels));
+  if (panels.panel_rows) npaneled++;
+  for (int64_t N : widths) {
+    for (int updates = 0; updates < 3 && panels.panel_rows; updates++, call++) {
+      TestProduct(t, d, &ComplexCsrPanels, NULL, &panels, MakeProduct(t.A, N, updates > 0, updates > 1, call % 2 == 1 ? SPECIAL : USUAL), false, 2);
+      TestProduct(t, d, &ComplexCsrPanels, NULL, &panels, MakeProduct(t.A, N, updates > 0, updates > 1, LARGE), false, 2);
+    }
+  }
+  VectorPlanDestroyDevice(&panels, NULL);
+#endif
 }
 
 static void TestMatrix(const Matrix &A, Kind kind, int64_t first)
@@ -298,6 +323,7 @@ static void TestMatrix(const Matrix &A, Kind kind, int64_t first)
       const SpmmKernel  *k = ComplexCsrKernel(&schedule, &pairs, &o);
 
       Report(k && !strcmp(k->name, NameOf(kind, N)), "another kernel than expected", A.name);
+      pairs.scattered = call % 2; /* bits do not depend on it */
       if (k) TestProduct(t, d, k, &schedule, &pairs, p, false, kind == CUT ? 0 : kind == RUNS ? 1 : 2);
       if (k && kind != CUT && N > 4) TestProduct(t, d, k, &schedule, &pairs, MakeProduct(&A, N, updates > 0, updates > 1, LARGE), false, kind == RUNS ? 1 : 2);
       if (N == 1) {
@@ -306,6 +332,7 @@ static void TestMatrix(const Matrix &A, Kind kind, int64_t first)
       if (N > 1 && N < 4 && !updates) TestProduct(t, d, ComplexCsrColumnsKernel(), NULL, &plan, p, false, 0);
     }
   }
+  TestPanels(t, d, schedule.longest / 2);
   CsrScheduleDestroyDevice(&schedule, NULL);
   VectorPlanDestroyDevice(&plan, NULL);
   VectorPlanDestroyDevice(&pairs, NULL);
@@ -340,6 +367,9 @@ int main(int argc, char **argv)
   TestMatrix(Make("uneven nodes", 300, 200, Uneven), NODES, 1);
   TestMatrix(Make("dense rows", 200, small_run ? 300 : 700, DenseRows), CUT, 2);
   TestMatrix(Make("huge rows", 45, small_run ? 1100 : 5000, HugeRows), CUT, 3);
+#if !defined(HRPB_USE_SINGLE)
+  Report(npaneled >= 3, "too few matrices have panels", "all");
+#endif
   printf("complex: %d passed, %d failed\n", npassed, nfailed);
   return nfailed > 0;
 }
