@@ -121,13 +121,17 @@ static PetscErrorCode AIJTCUMAIJProductSymbolic(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* In parallel PETSc may make a MATMPIAIJ of P here, and go on with that */
+/*
+   In parallel PETSc may make a MATMPIAIJ of P here, and go on with that. MatProductSetFromOptions() calls this twice: the
+   second time nothing is left to do then
+*/
 static PetscErrorCode AIJTCUMAIJProduct(Mat C)
 {
   AIJTCUMAIJ *maij;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUMAIJGet(C->product->B, &maij));
+  if (!maij) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall((*maij->product)(C));
   PetscCall(AIJTCUMAIJGet(C->product->B, &maij));
   if (!maij) PetscFunctionReturn(PETSC_SUCCESS);
