@@ -758,6 +758,24 @@ static PetscErrorCode SubMatrixOfBound(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode BlockSizes(void)
+{
+  Mat      A, diagonal;
+  PetscInt bs;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, ROWS, ROWS));
+  PetscCall(MatSetBlockSize(A, 2));
+  PetscCall(MatSetType(A, MATAIJCUSPARSE));
+  PetscCall(MatMPIAIJSetPreallocation(A, 2, NULL, 2, NULL));
+  PetscCall(MatMPIAIJGetSeqAIJ(A, &diagonal, NULL, NULL));
+  PetscCall(MatGetBlockSize(diagonal, &bs));
+  PetscCall(Repaired((PetscBool)(bs == 2), "block sizes of preallocated blocks"));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A MATMAIJ of what is derived from MATAIJCUSPARSE is not converted. Nor is one with a negative number, as blocks have */
 static PetscErrorCode ProductOfMAIJ(void)
 {
@@ -824,6 +842,7 @@ int main(int argc, char **argv)
     PetscCall(ListOfEntries(PETSC_FALSE));
     PetscCall(ListOfEntries(PETSC_TRUE));
     PetscCall(SubMatrixOfBound());
+    PetscCall(BlockSizes());
   }
   PetscCall(PetscFinalize());
   return 0;
