@@ -1,4 +1,4 @@
-static char help[] = "A matrix with block sizes that was preallocated: the inverses of its diagonal blocks, and pbjacobi, are those of MATAIJ. Prints on error only.\n\n";
+static char help[] = "A matrix with block sizes that was preallocated: the inverses of its diagonal blocks, and pbjacobi, also after the matrix was bound to the host, are those of MATAIJ. Prints on error only.\n\n";
 
 #include <petscaijtcu.h>
 #include <petscksp.h>
@@ -40,6 +40,12 @@ static PetscErrorCode Test(void)
     PetscCall(PCSetType(pc, PCPBJACOBI));
     PetscCall(MatCreateVecs(A, &x, &y[k]));
     PetscCall(VecSet(x, 1));
+    PetscCall(PCApply(pc, x, y[k]));
+    /* set up on the device before, and now on the host */
+    PetscCall(MatBindToCPU(A, PETSC_TRUE));
+    PetscCall(MatScale(A, 4));
+    PetscCall(PCSetUp(pc));
+    PetscCall(PCApplyTranspose(pc, y[k], x));
     PetscCall(PCApply(pc, x, y[k]));
     PetscCall(PCDestroy(&pc));
     PetscCall(VecDestroy(&x));
