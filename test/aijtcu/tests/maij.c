@@ -76,7 +76,7 @@ static PetscErrorCode LogHandlers(PetscInt *n)
   PetscFunctionBegin;
   *n = 0;
 #if PetscDefined(USE_LOG)
-  for (int i = 0; i < PETSC_LOG_HANDLER_MAX; i++) *n += PetscLogHandlers[i].handler != NULL;
+  for (int i = 0; i < PETSC_LOG_HANDLER_MAX; i++) *n += PetscLogHandlers[i].eventBegin != NULL;
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
