@@ -12,15 +12,15 @@
 
    PCPBJACOBI goes on with blocks on the device after a set-up on the host
 
-     PCSetUp_PBJacobi_CUDA() sets pc->ops->apply, and PCSetUp_PBJacobi_Host() does not set it back. A preconditioner that
-     was set up for a matrix of the device, and then for one of the host, applies the first one's blocks: old numbers,
-     without a word. With ours so does one whose matrix was bound to the host between.
+     PCSetUp_PBJacobi_CUDA() sets pc->ops->apply, and PCSetUp_PBJacobi_Host() does not set it back. A preconditioner
+     that was set up for a matrix of the device, and then for one of the host, applies the first one's blocks: old
+     numbers, without a word. With ours so does one whose matrix was bound to the host between.
 
        PCSetOperators(pc, A, A); PCApply(pc, x, y);  // A is a MATAIJCUSPARSE
        PCSetOperators(pc, B, B); PCApply(pc, x, z);  // B is a MATAIJ; z is of A
 
-     Where MATOP_GET_BLOCK_DIAGONAL gives a matrix of the host, PCSetUp_PBJacobi() destroys it, and goes on with a pointer
-     to the inverses, which belonged to it.
+     Where MATOP_GET_BLOCK_DIAGONAL gives a matrix of the host, PCSetUp_PBJacobi() destroys it, and goes on with a
+     pointer to the inverses, which belonged to it.
 
      What would help: pc->ops->apply and applytranspose set in PCSetUp_PBJacobi_Host(), too, and a reference to diagPB.
 

@@ -15,8 +15,8 @@
 
    MatCreateMAIJ() sets a MATMAIJ's operations after its constructor has run, and calls nothing of ours then. So the
    constructor, which is registered anew here, stands in front of a log handler. At the next event of the program, at
-   the latest that of a product, the operations are there. They are wrapped then, and the handler has its place back. The
-   wrappers bring the values to the host. A PETSc without logging has no events: values may be old there.
+   the latest that of a product, the operations are there. They are wrapped then, and the handler has its place back.
+   The wrappers bring the values to the host. A PETSc without logging has no events: values may be old there.
 
    The constructor calls nothing that may fail: MatCreateMAIJ() would lose what it has made
 */
@@ -126,8 +126,8 @@ static PetscErrorCode AIJTCUMAIJProductSymbolic(Mat C)
 }
 
 /*
-   In parallel PETSc may make a MATMPIAIJ of P here, and go on with that. MatProductSetFromOptions() calls this twice: the
-   second time nothing is left to do then
+   In parallel PETSc may make a MATMPIAIJ of P here, and go on with that. MatProductSetFromOptions() calls this twice:
+   the second time nothing is left to do then
 */
 static PetscErrorCode AIJTCUMAIJProduct(Mat C)
 {
