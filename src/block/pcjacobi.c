@@ -37,6 +37,7 @@ typedef struct {
   PetscErrorCode (*matapply)(PC, Mat, Mat);
   PetscErrorCode (*matapplytranspose)(PC, Mat, Mat);
   PetscErrorCode (*settype)(PC, PCJacobiType); /* only PCJACOBI has it */
+  PetscErrorCode (*created[2])(PC, Vec, Vec);  /* apply, applytranspose as PCCreate() sets them: those of the host */
 
   /* Of PCPBJACOBI and PCVPBJACOBI on a device, which take vectors of the device alone: hostvectors.c of src/upstream */
   PetscErrorCode (*apply)(PC, Vec, Vec);
@@ -314,10 +315,8 @@ static PetscErrorCode PCSetUp_Jacobi_AIJTCU(PC pc)
   PetscCall(VecDestroy(&j->D));
   pc->ops->matapply          = j->matapply;
   pc->ops->matapplytranspose = j->matapplytranspose;
-  if (pc->ops->apply == PCApply_BlockJacobi_AIJTCU) {
-    pc->ops->apply          = j->apply;
-    pc->ops->applytranspose = j->applytranspose;
-  }
+  pc->ops->apply             = j->created[0]; /* blockdiagonal.c of src/upstream */
+  pc->ops->applytranspose    = j->created[1];
   PetscCall(AIJTCUGetPlan(pc->pmat, &plan));
   PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCJACOBI, &points));
   PetscCall(AIJTCUJacobiSetUpParent(pc, j, plan, points));
@@ -371,6 +370,8 @@ static PetscErrorCode AIJTCUJacobiCreate(PC pc, PetscErrorCode (*create)(PC))
   j->destroy           = pc->ops->destroy;
   j->matapply          = pc->ops->matapply;
   j->matapplytranspose = pc->ops->matapplytranspose;
+  j->created[0]        = pc->ops->apply;
+  j->created[1]        = pc->ops->applytranspose;
   PetscCall(AIJTCUComposeData((PetscObject)pc, JACOBI_KEY, j, AIJTCUJacobiFree));
   pc->ops->setup   = PCSetUp_Jacobi_AIJTCU;
   pc->ops->reset   = PCReset_Jacobi_AIJTCU;

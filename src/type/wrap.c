@@ -554,6 +554,7 @@ static PetscErrorCode MatMPIAIJSetPreallocation_AIJTCU(Mat A, PetscInt d_nz, con
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
   AIJTCUCallParent(A, ((PetscErrorCode (*)(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[]))plan->id.composed[AIJTCU_SET_PREALLOCATION_MPI])(A, d_nz, d_nnz, o_nz, o_nnz));
+  PetscCall(AIJTCUGiveBlockSizes(A));
   PetscCall(AIJTCUForgetDevice(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -10,6 +10,24 @@
    Needed: 3.24 to 3.26. Gone when: nothing says it; read PCSetUp_PBJacobi() and PCSetUp_VPBJacobi(). Ours: "pbjacobi"
    and "vpbjacobi" of solvers.c, which are right on the host as well.
 
+   PCPBJACOBI goes on with blocks on the device after a set-up on the host
+
+     PCSetUp_PBJacobi_CUDA() sets pc->ops->apply, and PCSetUp_PBJacobi_Host() does not set it back. A preconditioner
+     that was set up for a matrix of the device, and then for one of the host, applies the first one's blocks: old
+     numbers, without a word. With ours so does one whose matrix was bound to the host between.
+
+       PCSetOperators(pc, A, A); PCApply(pc, x, y);  // A is a MATAIJCUSPARSE
+       PCSetOperators(pc, B, B); PCApply(pc, x, z);  // B is a MATAIJ; z is of A
+
+     Where MATOP_GET_BLOCK_DIAGONAL gives a matrix of the host, PCSetUp_PBJacobi() destroys it, and goes on with a
+     pointer to the inverses, which belonged to it.
+
+     What would help: pc->ops->apply and applytranspose set in PCSetUp_PBJacobi_Host(), too, and a reference to diagPB.
+
+   Needed: 3.24 to 3.26. Gone when: "PCPBJACOBI of a matrix of the host" of upstream.c. Ours: blocksizes.c, with a GPU.
+
+   The set-up in pcjacobi.c begins with the functions of the host.
+
    Here are the rows of the diagonal blocks as CSR. at is workspace for row numbers
 */
 #include "upstream.h"
@@ -34,20 +52,20 @@ static PetscErrorCode AIJTCUGetBlocksCSR(Mat local, PetscInt nblocks, const Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUSetBlocksCSR(Mat D, PetscBool on_device, PetscInt bs, const PetscInt i[], const PetscInt j[], const PetscScalar v[])
+static PetscErrorCode AIJTCUSetBlocksCSR(Mat D, PetscInt bs, const PetscInt i[], const PetscInt j[], const PetscScalar v[])
 {
   PetscFunctionBegin;
   PetscCall(MatSetType(D, MATSEQAIJ));
   PetscCall(MatSetBlockSize(D, bs));
   PetscCall(MatSeqAIJSetPreallocationCSR(D, i, j, v));
-  if (on_device) PetscCall(MatConvert(D, MATSEQAIJCUSPARSE, MAT_INPLACE_MATRIX, &D));
+  PetscCall(MatConvert(D, MATSEQAIJCUSPARSE, MAT_INPLACE_MATRIX, &D));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   The diagonal blocks as a matrix of type MATSEQAIJCUSPARSE on this process, or MATSEQAIJ where A is bound to the host:
-   PETSc applies them where their type says. They have sizes[] rows, or bs rows each.
-   The caller inverts it on the host, as it does for an aijcusparse.
+   The diagonal blocks as a matrix of type MATSEQAIJCUSPARSE on this process, or nothing where A is bound to the host:
+   PETSc takes A itself then. They have sizes[] rows, or bs rows each. The caller inverts them on the host, as it does
+   for an aijcusparse.
 */
 static PetscErrorCode AIJTCUGetDiagonalBlocks(Mat A, PetscInt nblocks, const PetscInt sizes[], PetscInt bs, Mat *D)
 {
@@ -60,6 +78,7 @@ static PetscErrorCode AIJTCUGetDiagonalBlocks(Mat A, PetscInt nblocks, const Pet
   PetscFunctionBegin;
   *D = NULL;
   PetscCall(MatBoundToCPU(A, &bound));
+  if (bound) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetLocalSize(A, &n, NULL));
   PetscCall(MatGetDiagonalBlock(A, &local));
   for (PetscInt b = 0; b < nblocks; b++) {
@@ -74,7 +93,7 @@ static PetscErrorCode AIJTCUGetDiagonalBlocks(Mat A, PetscInt nblocks, const Pet
   if (!ierr) ierr = MatCreate(PETSC_COMM_SELF, D);
   if (!ierr) ierr = MatSetSizes(*D, n, n, n, n);
   if (!ierr) ierr = MatSetErrorIfFailure(*D, A->erroriffailure);
-  if (!ierr) ierr = AIJTCUSetBlocksCSR(*D, (PetscBool)!bound, bs, i, j, v);
+  if (!ierr) ierr = AIJTCUSetBlocksCSR(*D, bs, i, j, v);
   freed = PetscFree4(at, i, j, v);
   if (!ierr) ierr = freed;
   if (ierr) PetscCall(MatDestroy(D));

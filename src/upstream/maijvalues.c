@@ -14,9 +14,11 @@
    Needed: 3.24 to 3.26. Gone when: "MatMult() of a MATMAIJ" of upstream.c. Ours: maij.c, with a GPU.
 
    MatCreateMAIJ() sets a MATMAIJ's operations after its constructor has run, and calls nothing of ours then. So the
-   constructor, which is registered anew here, starts a log handler. At the next event of the program, at the latest
-   that of a product, the operations are there. They are wrapped then, and the handler stops. The wrappers bring the
-   values to the host. A PETSc without logging has no events: values may be old there
+   constructor, which is registered anew here, stands in front of a log handler. At the next event of the program, at
+   the latest that of a product, the operations are there. They are wrapped then, and the handler has its place back.
+   The wrappers bring the values to the host. A PETSc without logging has no events: values may be old there.
+
+   The constructor calls nothing that may fail: MatCreateMAIJ() would lose what it has made
 */
 #include "upstream.h"
 
@@ -24,16 +26,18 @@
 
   #define MAIJ_KEY "AIJTCU_MAIJ"
 
-typedef struct AIJTCUMAIJ {
-  Mat                M;
-  struct AIJTCUMAIJ *next; /* of those that wait for an event */
-  struct _MatOps     ops;  /* PETSc's operations: products with vectors */
+typedef struct {
+  struct _MatOps ops; /* PETSc's operations: products with vectors */
   PetscErrorCode (*product)(Mat);
   PetscErrorCode (*symbolic)(Mat);
 } AIJTCUMAIJ;
 
-static AIJTCUMAIJ     *AIJTCUMAIJWaiting;
-static PetscLogHandler AIJTCUMAIJHandler;
+static PetscErrorCode (*AIJTCUMAIJCreate)(Mat); /* PETSc's constructor */
+static Mat                AIJTCUMAIJWaiting[64];
+static int                AIJTCUMAIJWaits;
+static PetscLogHandlerHot AIJTCUMAIJBehind; /* the handler, or an empty place */
+
+  #define AIJTCU_MAIJ_PLACE PetscLogHandlers[PETSC_LOG_HANDLER_MAX - 1]
 
 static PetscErrorCode AIJTCUMAIJGet(Mat M, AIJTCUMAIJ **maij)
 {
@@ -121,13 +125,17 @@ static PetscErrorCode AIJTCUMAIJProductSymbolic(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* In parallel PETSc may make a MATMPIAIJ of P here, and go on with that */
+/*
+   In parallel PETSc may make a MATMPIAIJ of P here, and go on with that. MatProductSetFromOptions() calls this twice:
+   the second time nothing is left to do then
+*/
 static PetscErrorCode AIJTCUMAIJProduct(Mat C)
 {
   AIJTCUMAIJ *maij;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUMAIJGet(C->product->B, &maij));
+  if (!maij) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall((*maij->product)(C));
   PetscCall(AIJTCUMAIJGet(C->product->B, &maij));
   if (!maij) PetscFunctionReturn(PETSC_SUCCESS);
@@ -136,89 +144,78 @@ static PetscErrorCode AIJTCUMAIJProduct(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What MatCreateMAIJ() composes last says that M is made */
-static PetscErrorCode AIJTCUMAIJWrap(AIJTCUMAIJ *maij, PetscBool *made)
+/* What MatCreateMAIJ() composes last says that M is made. settled: nothing more is to be done for M */
+static PetscErrorCode AIJTCUMAIJWrap(Mat M, PetscBool *settled)
 {
   const char *const products[] = {"MatProductSetFromOptions_seqaij_seqmaij_C", "MatProductSetFromOptions_mpiaij_mpimaij_C"};
-  Mat               M          = maij->M;
+  PetscErrorCode (*product)(Mat) = NULL;
+  AIJTCUMAIJ *maij;
+  PetscBool   is;
+  int         i = 0;
 
   PetscFunctionBegin;
-  *made = PETSC_FALSE;
-  for (int i = 0; i < 2 && !*made; i++) {
-    PetscCall(PetscObjectQueryFunction((PetscObject)M, products[i], &maij->product));
-    if (!maij->product) continue;
-    PetscCall(PetscObjectComposeFunction((PetscObject)M, products[i], AIJTCUMAIJProduct));
-    maij->ops                = M->ops[0];
-    M->ops->mult             = AIJTCUMAIJMult;
-    M->ops->multtranspose    = AIJTCUMAIJMultTranspose;
-    M->ops->multadd          = AIJTCUMAIJMultAdd;
-    M->ops->multtransposeadd = AIJTCUMAIJMultTransposeAdd;
-    *made                    = PETSC_TRUE;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)M, &is, MATSEQMAIJ, MATMPIMAIJ, ""));
+  *settled = (PetscBool)!is;
+  for (; is && i < 2 && !product; i++) PetscCall(PetscObjectQueryFunction((PetscObject)M, products[i], &product));
+  if (!product) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscNew(&maij));
+  maij->product = product;
+  maij->ops     = M->ops[0];
+  PetscCall(AIJTCUComposeData((PetscObject)M, MAIJ_KEY, maij, PetscCtxDestroyDefault));
+  PetscCall(PetscObjectComposeFunction((PetscObject)M, products[i - 1], AIJTCUMAIJProduct));
+  M->ops->mult             = AIJTCUMAIJMult;
+  M->ops->multtranspose    = AIJTCUMAIJMultTranspose;
+  M->ops->multadd          = AIJTCUMAIJMultAdd;
+  M->ops->multtransposeadd = AIJTCUMAIJMultTransposeAdd;
+  *settled                 = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUMAIJWrapWaiting(void)
+{
+  PetscFunctionBegin;
+  for (int k = AIJTCUMAIJWaits - 1; k >= 0; k--) {
+    PetscBool settled = PETSC_FALSE;
+
+    PetscCall(AIJTCUMAIJWrap(AIJTCUMAIJWaiting[k], &settled));
+    if (settled) AIJTCUMAIJWaiting[k] = AIJTCUMAIJWaiting[--AIJTCUMAIJWaits];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* At the begin of an event, whichever */
-static PetscErrorCode AIJTCUMAIJEvent(PetscLogEvent event, int unused, PetscObject o1, PetscObject o2, PetscObject o3, PetscObject o4)
+static PetscErrorCode AIJTCUMAIJEvent(PetscLogHandler handler, PetscLogEvent event, PetscObject o1, PetscObject o2, PetscObject o3, PetscObject o4)
 {
-  AIJTCUMAIJ **at = &AIJTCUMAIJWaiting;
+  const PetscLogHandlerHot behind = AIJTCUMAIJBehind;
 
   PetscFunctionBegin;
-  (void)event, (void)unused, (void)o1, (void)o2, (void)o3, (void)o4;
-  while (*at) {
-    PetscBool made;
+  PetscCall(AIJTCUMAIJWrapWaiting());
+  if (!AIJTCUMAIJWaits) AIJTCU_MAIJ_PLACE = behind;
+  if (behind.eventBegin) PetscCall((*behind.eventBegin)(handler, event, o1, o2, o3, o4));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-    PetscCall(AIJTCUMAIJWrap(*at, &made));
-    if (made) *at = (*at)->next;
-    else at = &(*at)->next;
+static PetscErrorCode AIJTCUMAIJGone(PetscLogHandler handler, PetscObject obj)
+{
+  PetscFunctionBegin;
+  for (int k = AIJTCUMAIJWaits - 1; k >= 0; k--) {
+    if ((PetscObject)AIJTCUMAIJWaiting[k] == obj) AIJTCUMAIJWaiting[k] = AIJTCUMAIJWaiting[--AIJTCUMAIJWaits];
   }
-  if (!AIJTCUMAIJWaiting) PetscCall(PetscLogHandlerStop(AIJTCUMAIJHandler));
+  if (AIJTCUMAIJBehind.objectDestroy) PetscCall((*AIJTCUMAIJBehind.objectDestroy)(handler, obj));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUMAIJDestroy(PetscCtxRt ctx)
-{
-  AIJTCUMAIJ *maij = *(AIJTCUMAIJ **)ctx;
-
-  PetscFunctionBegin;
-  for (AIJTCUMAIJ **at = &AIJTCUMAIJWaiting; *at; at = &(*at)->next) {
-    if (*at == maij) {
-      *at = maij->next;
-      break;
-    }
-  }
-  PetscCall(PetscFree(maij));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode AIJTCUMAIJFinalize(void)
-{
-  PetscFunctionBegin;
-  AIJTCUMAIJWaiting = NULL; /* what was never destroyed */
-  PetscCall(PetscLogHandlerStop(AIJTCUMAIJHandler));
-  PetscCall(PetscLogHandlerDestroy(&AIJTCUMAIJHandler));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The constructor: PETSc's own is that of MATMAIJ */
 static PetscErrorCode AIJTCUCreateMAIJ(Mat M)
 {
-  PetscErrorCode (*create)(Mat);
-  AIJTCUMAIJ *maij;
-
   PetscFunctionBegin;
-  PetscCall(PetscFunctionListFind(MatList, MATMAIJ, &create));
-  PetscCall((*create)(M));
-  if (!AIJTCUMAIJHandler) {
-    PetscCall(PetscLogHandlerCreateLegacy(PETSC_COMM_SELF, AIJTCUMAIJEvent, NULL, NULL, NULL, &AIJTCUMAIJHandler));
-    PetscCall(PetscRegisterFinalize(AIJTCUMAIJFinalize));
+  PetscCall((*AIJTCUMAIJCreate)(M));
+  if (AIJTCUMAIJWaits == (int)PETSC_STATIC_ARRAY_LENGTH(AIJTCUMAIJWaiting)) PetscCall(AIJTCUMAIJWrapWaiting());
+  AIJTCUMAIJWaiting[AIJTCUMAIJWaits++] = M;
+  if (AIJTCU_MAIJ_PLACE.eventBegin != AIJTCUMAIJEvent) {
+    AIJTCUMAIJBehind                = AIJTCU_MAIJ_PLACE;
+    AIJTCU_MAIJ_PLACE.eventBegin    = AIJTCUMAIJEvent;
+    AIJTCU_MAIJ_PLACE.objectDestroy = AIJTCUMAIJGone;
   }
-  PetscCall(PetscLogHandlerStart(AIJTCUMAIJHandler));
-  PetscCall(PetscNew(&maij));
-  maij->M           = M;
-  maij->next        = AIJTCUMAIJWaiting;
-  AIJTCUMAIJWaiting = maij;
-  PetscCall(AIJTCUComposeData((PetscObject)M, MAIJ_KEY, maij, AIJTCUMAIJDestroy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -228,6 +225,8 @@ PetscErrorCode AIJTCURegisterMAIJ(void)
 {
   PetscFunctionBegin;
 #if PetscDefined(HAVE_CUDA) && PetscDefined(USE_LOG)
+  AIJTCUMAIJWaits = 0;
+  PetscCall(PetscFunctionListFind(MatList, MATMAIJ, &AIJTCUMAIJCreate));
   PetscCall(MatRegister(MATSEQMAIJ, AIJTCUCreateMAIJ));
   PetscCall(MatRegister(MATMPIMAIJ, AIJTCUCreateMAIJ));
 #endif

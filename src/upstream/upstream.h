@@ -55,6 +55,9 @@ PETSC_INTERN PetscErrorCode AIJTCUFreeDuplicate(Mat, Mat);
 /* wholematrix.c */
 PETSC_INTERN PetscErrorCode AIJTCUCreateSubMatrices(Mat, PetscInt, const IS[], const IS[], MatReuse, Mat *[], PetscErrorCode (*)(Mat, PetscInt, const IS[], const IS[], MatReuse, Mat *[]));
 
+/* blocksizes.c */
+PETSC_INTERN PetscErrorCode AIJTCUGiveBlockSizes(Mat);
+
 /* maijvalues.c */
 PETSC_INTERN PetscErrorCode AIJTCURegisterMAIJ(void);
 

@@ -76,7 +76,7 @@ static PetscErrorCode LogHandlers(PetscInt *n)
   PetscFunctionBegin;
   *n = 0;
 #if PetscDefined(USE_LOG)
-  for (int i = 0; i < PETSC_LOG_HANDLER_MAX; i++) *n += PetscLogHandlers[i].handler != NULL;
+  for (int i = 0; i < PETSC_LOG_HANDLER_MAX; i++) *n += PetscLogHandlers[i].eventBegin != NULL;
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -195,14 +195,15 @@ int main(int argc, char **argv)
 
   testset: # nothing but allatonce and allatonce_merged keeps a MATMAIJ in parallel
     output_file: output/empty.out
-    nsize: {{1 2 3}}
-    args: -mat_product_algorithm {{allatonce allatonce_merged}} -options_left 0 -use_gpu_aware_mpi 0
+    args: -options_left 0 -use_gpu_aware_mpi 0
 
     test:
-      suffix: plain
+      nsize: {{1 2 3}}
+      args: -mat_product_algorithm {{allatonce nonscalable}}
 
     test:
-      suffix: logged
-      args: -log_view :/dev/null
+      suffix: merged
+      nsize: 2
+      args: -mat_product_algorithm allatonce_merged -log_view :/dev/null
 
 TEST*/

@@ -1,6 +1,7 @@
 static char help[] = "What src/upstream/ works around, asked of PETSc's own types, without ours. Prints what has been repaired: then the workaround can go.\n\
 -device: of types of the device.\n\n";
 
+#include <petscksp.h>
 #include <petsc/private/matimpl.h> /* operations of a matrix */
 #if PetscDefined(HAVE_CUDA)
   #include <cuda_runtime_api.h>
@@ -758,6 +759,55 @@ static PetscErrorCode SubMatrixOfBound(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode BlocksOfTheHost(void)
+{
+  Mat       A, B;
+  PC        pc;
+  Vec       x, y, z;
+  PetscBool is;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJCUSPARSE, 1, &A));
+  PetscCall(Create(MATAIJ, 1, &B));
+  PetscCall(MatScale(B, 2));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecDuplicate(y, &z));
+  PetscCall(VecSet(x, 1));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetType(pc, PCPBJACOBI));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCApply(pc, x, y));
+  PetscCall(PCSetOperators(pc, B, B));
+  PetscCall(PCApply(pc, x, z));
+  PetscCall(IsMultiple(z, .5, y, &is));
+  PetscCall(Repaired(is, "PCPBJACOBI of a matrix of the host"));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&z));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BlockSizes(void)
+{
+  Mat      A, diagonal;
+  PetscInt bs;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, ROWS, ROWS));
+  PetscCall(MatSetBlockSize(A, 2));
+  PetscCall(MatSetType(A, MATAIJCUSPARSE));
+  PetscCall(MatMPIAIJSetPreallocation(A, 2, NULL, 2, NULL));
+  PetscCall(MatMPIAIJGetSeqAIJ(A, &diagonal, NULL, NULL));
+  PetscCall(MatGetBlockSize(diagonal, &bs));
+  PetscCall(Repaired((PetscBool)(bs == 2), "block sizes of preallocated blocks"));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A MATMAIJ of what is derived from MATAIJCUSPARSE is not converted. Nor is one with a negative number, as blocks have */
 static PetscErrorCode ProductOfMAIJ(void)
 {
@@ -816,6 +866,7 @@ int main(int argc, char **argv)
     PetscCall(OldPattern());
     PetscCall(ProductWithHost());
     PetscCall(ProductOfMAIJ());
+    PetscCall(BlocksOfTheHost());
   } else {
     PetscCall(ResetHash());
     PetscCall(Permute());
@@ -824,6 +875,7 @@ int main(int argc, char **argv)
     PetscCall(ListOfEntries(PETSC_FALSE));
     PetscCall(ListOfEntries(PETSC_TRUE));
     PetscCall(SubMatrixOfBound());
+    PetscCall(BlockSizes());
   }
   PetscCall(PetscFinalize());
   return 0;
