@@ -210,7 +210,7 @@ static PetscErrorCode AIJTCUCreateMAIJ(Mat M)
   PetscFunctionBegin;
   PetscCall((*AIJTCUMAIJCreate)(M));
   if (AIJTCUMAIJWaits == (int)PETSC_STATIC_ARRAY_LENGTH(AIJTCUMAIJWaiting)) PetscCall(AIJTCUMAIJWrapWaiting());
-  AIJTCUMAIJWaiting[AIJTCUMAIJWaits++] = M;
+  if (AIJTCUMAIJWaits < (int)PETSC_STATIC_ARRAY_LENGTH(AIJTCUMAIJWaiting)) AIJTCUMAIJWaiting[AIJTCUMAIJWaits++] = M; /* the others were never filled */
   if (AIJTCU_MAIJ_PLACE.eventBegin != AIJTCUMAIJEvent) {
     AIJTCUMAIJBehind                = AIJTCU_MAIJ_PLACE;
     AIJTCU_MAIJ_PLACE.eventBegin    = AIJTCUMAIJEvent;
