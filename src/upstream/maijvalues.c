@@ -16,9 +16,10 @@
    MatCreateMAIJ() sets a MATMAIJ's operations after its constructor has run, and calls nothing of ours then. So the
    constructor, which is registered anew here, stands in front of a log handler. At the next event of the program, at
    the latest that of a product, the operations are there. They are wrapped then, and the handler has its place back.
-   The wrappers bring the values to the host. A PETSc without logging has no events: values may be old there.
+   The wrappers bring the values to the host. PETSc has chosen some operations before their event: that one sees to
+   them. A PETSc without logging has no events, and -log_exclude turns some off: values may be old there.
 
-   The constructor calls nothing that may fail: MatCreateMAIJ() would lose what it has made
+   The constructor calls nothing that may fail, unless many wait: MatCreateMAIJ() would lose what it has made
 */
 #include "upstream.h"
 
@@ -125,6 +126,13 @@ static PetscErrorCode AIJTCUMAIJProductSymbolic(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* C has got its symbolic phase from PETSc */
+static void AIJTCUMAIJWrapProduct(Mat C, AIJTCUMAIJ *maij)
+{
+  maij->symbolic          = C->ops->productsymbolic;
+  C->ops->productsymbolic = AIJTCUMAIJProductSymbolic;
+}
+
 /*
    In parallel PETSc may make a MATMPIAIJ of P here, and go on with that. MatProductSetFromOptions() calls this twice:
    the second time nothing is left to do then
@@ -139,8 +147,7 @@ static PetscErrorCode AIJTCUMAIJProduct(Mat C)
   PetscCall((*maij->product)(C));
   PetscCall(AIJTCUMAIJGet(C->product->B, &maij));
   if (!maij) PetscFunctionReturn(PETSC_SUCCESS);
-  maij->symbolic          = C->ops->productsymbolic;
-  C->ops->productsymbolic = AIJTCUMAIJProductSymbolic;
+  AIJTCUMAIJWrapProduct(C, maij);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -183,6 +190,27 @@ static PetscErrorCode AIJTCUMAIJWrapWaiting(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   What PETSc has chosen before the event: the transposed products of a matrix, and the symbolic phase of P^T A P, which
+   only a MATAIJ A has from P
+*/
+static PetscErrorCode AIJTCUMAIJChosenBefore(PetscLogEvent event, Mat A)
+{
+  AIJTCUMAIJ *maij = NULL;
+  PetscBool   is;
+
+  PetscFunctionBegin;
+  if (event == MAT_MultTranspose || event == MAT_MultTransposeAdd) {
+    PetscCall(AIJTCUMAIJGet(A, &maij));
+    if (maij) PetscCall(AIJTCUMAIJToHost(A, &maij));
+  } else if (event == MAT_PtAPSymbolic) {
+    PetscCall(PetscObjectTypeCompareAny((PetscObject)A->product->A, &is, MATSEQAIJ, MATMPIAIJ, ""));
+    if (is) PetscCall(AIJTCUMAIJGet(A->product->B, &maij));
+    if (maij && A->ops->productsymbolic != AIJTCUMAIJProductSymbolic) AIJTCUMAIJWrapProduct(A, maij);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* At the begin of an event, whichever */
 static PetscErrorCode AIJTCUMAIJEvent(PetscLogHandler handler, PetscLogEvent event, PetscObject o1, PetscObject o2, PetscObject o3, PetscObject o4)
 {
@@ -190,6 +218,7 @@ static PetscErrorCode AIJTCUMAIJEvent(PetscLogHandler handler, PetscLogEvent eve
 
   PetscFunctionBegin;
   PetscCall(AIJTCUMAIJWrapWaiting());
+  PetscCall(AIJTCUMAIJChosenBefore(event, (Mat)o1));
   if (!AIJTCUMAIJWaits) AIJTCU_MAIJ_PLACE = behind;
   if (behind.eventBegin) PetscCall((*behind.eventBegin)(handler, event, o1, o2, o3, o4));
   PetscFunctionReturn(PETSC_SUCCESS);

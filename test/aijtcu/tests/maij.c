@@ -171,6 +171,58 @@ static PetscErrorCode Test(PetscInt dof, PetscInt rows, PetscBool early)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The first event behind MatCreateMAIJ() is that of a product, for which PETSc has chosen the operation before it */
+static PetscErrorCode First(int which)
+{
+  const char *const names[] = {"MatMultTranspose()", "MatMultTransposeAdd()"};
+  Mat               A, R, M, W, K, C = NULL, D = NULL;
+  Vec               x, y, z;
+  PetscBool         same;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJ, ROWS, &R));
+  PetscCall(Create(MATAIJTCU, ROWS, &A));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecSet(x, 1));
+  PetscCall(MatMult(A, x, y)); /* A is on the device */
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatCreateMAIJ(R, 2, &W));
+  PetscCall(MatCreateVecs(W, &x, &y));
+  PetscCall(VecSet(x, 1));
+  PetscCall(VecDuplicate(x, &z));
+  PetscCall(MatConvert(W, MATAIJ, MAT_INITIAL_MATRIX, &K));
+  PetscCall(MatScale(R, 3));
+  PetscCall(MatScale(A, 3));
+  PetscCall(MatCreateMAIJ(A, 2, &M));
+  if (which == 0) PetscCall(MatMultTranspose(M, x, y));
+  else if (which == 1) PetscCall(MatMultTransposeAdd(M, x, x, y));
+  else {
+    PetscCall(MatPtAP(K, M, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
+    PetscCall(MatPtAP(K, W, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &D));
+    PetscCall(MatScale(A, -2)); /* and once more with other values */
+    PetscCall(MatScale(R, -2));
+    PetscCall(MatPtAP(K, M, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C));
+    PetscCall(MatPtAP(K, W, MAT_REUSE_MATRIX, PETSC_DETERMINE, &D));
+    PetscCall(MatMultEqual(C, D, 2, &same));
+    if (!same) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "MatPtAP() differs where it is the first product\n"));
+  }
+  if (which == 0) PetscCall(MatMultTranspose(W, x, z));
+  if (which == 1) PetscCall(MatMultTransposeAdd(W, x, x, z));
+  if (which < 2) PetscCall(Same(y, z, names[which], "nothing else"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&R));
+  PetscCall(MatDestroy(&M));
+  PetscCall(MatDestroy(&W));
+  PetscCall(MatDestroy(&K));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatDestroy(&D));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const PetscInt dofs[] = {2, 13};
@@ -179,6 +231,7 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscDLLibraryRegister_petscaijtcu());
   for (int k = 0; k < 8; k++) PetscCall(Test(dofs[k % 2], k & 2 ? ROWS : 2 * ROWS, (PetscBool)(k > 3)));
+  for (int which = 0; which < 3; which++) PetscCall(First(which));
   /* Nobody multiplies these, and nothing of them is left */
   PetscCall(Create(MATAIJTCU, ROWS, &A));
   for (int k = 0; k < 2; k++) {
