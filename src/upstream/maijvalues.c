@@ -239,7 +239,8 @@ static PetscErrorCode AIJTCUCreateMAIJ(Mat M)
   PetscFunctionBegin;
   PetscCall((*AIJTCUMAIJCreate)(M));
   if (AIJTCUMAIJWaits == (int)PETSC_STATIC_ARRAY_LENGTH(AIJTCUMAIJWaiting)) PetscCall(AIJTCUMAIJWrapWaiting());
-  if (AIJTCUMAIJWaits < (int)PETSC_STATIC_ARRAY_LENGTH(AIJTCUMAIJWaiting)) AIJTCUMAIJWaiting[AIJTCUMAIJWaits++] = M; /* the others were never filled */
+  /* where it is full still, the others were made without MatCreateMAIJ(), and have no operations */
+  if (AIJTCUMAIJWaits < (int)PETSC_STATIC_ARRAY_LENGTH(AIJTCUMAIJWaiting)) AIJTCUMAIJWaiting[AIJTCUMAIJWaits++] = M;
   if (AIJTCU_MAIJ_PLACE.eventBegin != AIJTCUMAIJEvent) {
     AIJTCUMAIJBehind                = AIJTCU_MAIJ_PLACE;
     AIJTCU_MAIJ_PLACE.eventBegin    = AIJTCUMAIJEvent;
