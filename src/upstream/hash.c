@@ -47,7 +47,8 @@
    Needed: 3.24 to 3.26. Gone when: "MatBindToCPU() while values are collected" of upstream.c. Ours: sequences.c, -each
    ("bound").
 
-   What is bound is bound once more after an assembly
+   What is bound is bound once more after an assembly. So is a block of a parallel matrix that is bound: a random
+   sequence had one that was not, after new entries, and MatDiagonalScale() made zeros of its entries
 */
 #include "upstream.h"
 
@@ -96,7 +97,7 @@ PetscErrorCode AIJTCUBindAgain(Mat A)
 
   PetscCall(AIJTCULocalBlocks(A, block, NULL));
   for (int i = 0; i < 2; i++) {
-    if (!block[i] || !block[i]->boundtocpu) continue;
+    if (!block[i] || !(block[i]->boundtocpu || A->boundtocpu)) continue;
     block[i]->boundtocpu = PETSC_FALSE;
     PetscCall(MatBindToCPU(block[i], PETSC_TRUE));
   }
