@@ -10,8 +10,8 @@
    same calls as there, in the same order. Where the norm is one of M r, M has by then been applied once more.
 
    With M a diagonal no preconditioner is called: an iteration is the product and one kernel, with the same bits. The
-   kernel makes the next direction, too, and the product with it is launched before the test. Both are in vain where the
-   test ends the solve.
+   kernel makes the next direction, too, and where nobody monitors, the product with it is launched before the test.
+   Both are in vain where the test ends the solve.
 */
 #include "blockksp.h"
 
@@ -415,7 +415,7 @@ static PetscErrorCode AIJTCUCGSolve(KSP ksp, AIJTCUCGVector v, Vec D, AIJTCUCGDa
       if (early) PetscCall(AIJTCUCGPrecondition(ksp, v, next));
     }
     PetscCall(AIJTCUCGFetchBegin(ksp, v, D ? NULL : P));
-    ahead = (PetscBool)(D && i + 1 < ksp->max_it);
+    ahead = (PetscBool)(D && i + 1 < ksp->max_it && !ksp->numbermonitors); /* a monitor may change A */
     if (ahead) PetscCall(KSP_MatMult(ksp, A, P, Z));
     PetscCall(AIJTCUCGFetchEnd(v));
     PetscCall(AIJTCUCGBreaksDown(ksp, i, host, i ? old : host, v->host + KEPT));

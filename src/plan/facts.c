@@ -148,8 +148,10 @@ PetscErrorCode AIJTCUFactsGet(Mat A, const AIJTCUPlan *plan, const AIJTCUAsk *as
   f->transpose_state = plan->transpose.state;
   AIJTCUVectorFacts(plan, ask->transposed ? &plan->transpose.matrix.plan : &plan->vector.plan, &f->matrix);
   /* complex: kernels for blocks have them, those for one vector do not */
-  if (AIJTCU_PARTS > 1) f->matrix.nodes = ask->op == SPMM_OP_PRODUCT ? plan->csr.pairs.nnodes : 0;
-  if (AIJTCU_PARTS > 1) f->matrix.pair_panels = plan->csr.pairs.panel_rows;
+  if (AIJTCU_PARTS > 1) {
+    f->matrix.nodes       = ask->op == SPMM_OP_PRODUCT ? plan->csr.pairs.nnodes : 0;
+    f->matrix.pair_panels = ask->op == SPMM_OP_PRODUCT ? plan->csr.pairs.panel_rows : 0;
+  }
 #endif
   f->order_state        = plan->order.state;
   f->order_levels       = plan->order.levels;

@@ -238,14 +238,15 @@ static PetscErrorCode AIJTCUCreateMAIJ(Mat M)
 {
   PetscFunctionBegin;
   PetscCall((*AIJTCUMAIJCreate)(M));
-  if (AIJTCUMAIJWaits == (int)PETSC_STATIC_ARRAY_LENGTH(AIJTCUMAIJWaiting)) PetscCall(AIJTCUMAIJWrapWaiting());
-  /* where it is full still, the others were made without MatCreateMAIJ(), and have no operations */
-  if (AIJTCUMAIJWaits < (int)PETSC_STATIC_ARRAY_LENGTH(AIJTCUMAIJWaiting)) AIJTCUMAIJWaiting[AIJTCUMAIJWaits++] = M;
   if (AIJTCU_MAIJ_PLACE.eventBegin != AIJTCUMAIJEvent) {
+    AIJTCUMAIJWaits                 = 0; /* nobody has told of their end, if another handler took the place */
     AIJTCUMAIJBehind                = AIJTCU_MAIJ_PLACE;
     AIJTCU_MAIJ_PLACE.eventBegin    = AIJTCUMAIJEvent;
     AIJTCU_MAIJ_PLACE.objectDestroy = AIJTCUMAIJGone;
   }
+  if (AIJTCUMAIJWaits == (int)PETSC_STATIC_ARRAY_LENGTH(AIJTCUMAIJWaiting)) PetscCall(AIJTCUMAIJWrapWaiting());
+  /* where it is full still, the others were made without MatCreateMAIJ(), and have no operations */
+  if (AIJTCUMAIJWaits < (int)PETSC_STATIC_ARRAY_LENGTH(AIJTCUMAIJWaiting)) AIJTCUMAIJWaiting[AIJTCUMAIJWaits++] = M;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
