@@ -5,6 +5,16 @@
 
 #define COMPILED "libpetscaijtcu was compiled for "
 
+static PetscErrorCode AIJTCUHasPlan(Mat A, PetscBool *has)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  *has = (PetscBool)(plan != NULL);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    Check that the library fits this PETSc. A library for one PETSc must not touch the matrices of another. The table of
    operations has another shape in every minor version. Numbers and indices may have other sizes. A matrix may or may
@@ -167,6 +177,7 @@ PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void)
   PetscCall(AIJTCUParentsSetUp(attach));
   PetscCall(AIJTCURegisterFactors());
   PetscCall(AIJTCURegisterMAIJ());
+  PetscCall(AIJTCURegisterHostPointers(AIJTCUHasPlan));
   PetscCall(AIJTCUBlockRegister());
   PetscCall(AIJTCURegisterCoarseners());
   PetscCall(AIJTCUEigenLoad());

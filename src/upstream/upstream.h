@@ -61,6 +61,9 @@ PETSC_INTERN PetscErrorCode AIJTCUGiveBlockSizes(Mat);
 /* maijvalues.c */
 PETSC_INTERN PetscErrorCode AIJTCURegisterMAIJ(void);
 
+/* hostpointers.c */
+PETSC_INTERN PetscErrorCode AIJTCURegisterHostPointers(PetscErrorCode (*)(Mat, PetscBool *));
+
 /* convertedstate.c */
 PETSC_INTERN PetscErrorCode AIJTCURaiseNonzeroState(Mat, PetscObjectState);
 

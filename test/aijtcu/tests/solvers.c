@@ -988,6 +988,9 @@ static const Row linear[] = {
   {"cgne", "-ksp_type cgne -pc_type none", {SKEWED}, Linear, 1e-8, ANY | REAL},
   {"chebyshev", "-ksp_type chebyshev -pc_type jacobi", {STIFF}, Linear, 1e-8, ANY},
   {"bcgsl", "-ksp_type bcgsl -pc_type bjacobi", {SKEWED}, Linear, 1e-8, ANY},
+  {"ibcgs", "-ksp_type ibcgs -pc_type jacobi", {SKEWED}, Linear, 1e-8, ANY | REAL},
+  {"ibcgs_factors", "-ksp_type ibcgs -pc_type bjacobi -sub_pc_type ilu", {SKEWED}, Linear, 1e-8, ANY | REAL},
+  {"fbcgsr", "-ksp_type fbcgsr -pc_type jacobi", {SKEWED}, Linear, 1e-8, ANY | REAL},
   {"pipecg", "-ksp_type pipecg -pc_type jacobi", {STIFF}, Linear, 1e-8, ANY},
   {"block_lu", "-ksp_type preonly -pc_type lu", {SKEWED}, Block, 1e-8, SEQ},
   /* PETSc does not renew cuSPARSE factors for a transposed solve: src/LIMITS.md */

@@ -834,6 +834,38 @@ static PetscErrorCode ProductOfMAIJ(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The second solve reads what the first has left on the host */
+static PetscErrorCode PointersToTheHost(KSPType type, const char what[])
+{
+  KSP       ksp;
+  Mat       A;
+  Vec       x, b, r;
+  PetscReal norm;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJCUSPARSE, 1, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetType(ksp, type));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetTolerances(ksp, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, 2 * ROWS));
+  for (int i = 1; i < 3; i++) {
+    PetscCall(VecSet(b, i));
+    PetscCall(KSPSolve(ksp, b, x));
+  }
+  PetscCall(MatMult(A, x, r));
+  PetscCall(VecAXPY(r, -1, b));
+  PetscCall(VecNorm(r, NORM_INFINITY, &norm));
+  PetscCall(Repaired((PetscBool)(norm < .01), what));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&r));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscBool   device = PETSC_FALSE;
@@ -867,6 +899,10 @@ int main(int argc, char **argv)
     PetscCall(ProductWithHost());
     PetscCall(ProductOfMAIJ());
     PetscCall(BlocksOfTheHost());
+#if !PetscDefined(USE_COMPLEX)
+    PetscCall(PointersToTheHost(KSPIBCGS, "KSPIBCGS with vectors of the device"));
+#endif
+    PetscCall(PointersToTheHost(KSPFBCGSR, "KSPFBCGSR with vectors of the device"));
   } else {
     PetscCall(ResetHash());
     PetscCall(Permute());
