@@ -230,15 +230,15 @@ SPMM_KERNEL(ComplexCsrPanels) = {
 HrpbError ComplexPanelsDevice(int64_t longest, const HrpbInt *rowptr, const HrpbInt *colidx, int32_t panel_rows, cudaStream_t stream, VectorPlan *v)
 {
 #if !defined(HRPB_USE_SINGLE)
-  CsrSchedule s = {};
+  const bool  few = longest <= Short::ENTRIES;
+  CsrSchedule s   = {};
 
   s.nrows   = v->nrows;
   s.ncols   = v->ncols;
   s.nnz     = v->nnz;
   s.longest = longest;
   if (longest > Long::ENTRIES) return HRPB_SUCCESS;
-  if (longest <= Short::ENTRIES) HrpbCall(CsrPanelsForPairsDevice(rowptr, colidx, panel_rows, Short::ROWS, Short::ROOM, stream, &s));
-  else HrpbCall(CsrPanelsForPairsDevice(rowptr, colidx, panel_rows, Long::ROWS, Long::ROOM, stream, &s));
+  HrpbCall(CsrPanelsForPairsDevice(rowptr, colidx, panel_rows, few ? Short::ROWS : Long::ROWS, few ? Short::ROOM : Long::ROOM, stream, &s));
   v->panel_rows       = s.panel_rows;
   v->panel_entries    = (int32_t)longest;
   v->run_ptr          = s.run_ptr;

@@ -4,7 +4,6 @@
    finite need not be made again.
 */
 #include "pairs.cuh"
-#include "../common/stages.cuh"
 
 enum {
   ROWS    = CSR_ROWS, /* of a thread block: complex ones, two of the schedule's groups */
@@ -82,11 +81,12 @@ template <int WIDTH> static __global__ void __launch_bounds__(ROWS) RowPairs(con
   MultiplyRow<TILE>(a, r, blockIdx.y * WIDTH, end);
 }
 
-/* A thread block may have more shared memory than launches have without asking, as those with a ring have */
+static_assert(2 * ((int)CSR_ROWS_ENTRIES / COMPLEX_ENTRIES) * (sizeof(VectorPair) + sizeof(int32_t)) <= 48 << 10, "a launch has this shared memory without asking");
+
 template <int WIDTH> static HrpbError Run(const RowPairsArgs &a, cudaStream_t stream)
 {
-  return LaunchRing(RowPairs<WIDTH>, dim3(HrpbGrid(a.nrows, ROWS), (a.N + WIDTH - 1) / WIDTH), ROWS,
-    (int)(sizeof(VectorPair) + sizeof(int32_t)) * a.room, stream, a);
+  return HrpbLaunch(RowPairs<WIDTH>, dim3(HrpbGrid(a.nrows, ROWS), (a.N + WIDTH - 1) / WIDTH), ROWS,
+    (sizeof(VectorPair) + sizeof(int32_t)) * (size_t)a.room, stream, a);
 }
 
 /* The schedule counts entries of the real matrix */

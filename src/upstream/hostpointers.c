@@ -31,29 +31,14 @@ static struct {
 
 static PetscErrorCode (*AIJTCUIsOurs)(Mat, PetscBool *);
 
-/* By arrays: the two may be of different types */
-static PetscErrorCode AIJTCUCopyEntries(Vec from, Vec to)
-{
-  const PetscScalar *a;
-  PetscScalar       *b;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetArrayRead(from, &a));
-  PetscCall(VecGetArrayWrite(to, &b));
-  PetscCall(PetscArraycpy(b, a, from->map->n));
-  PetscCall(VecRestoreArrayWrite(to, &b));
-  PetscCall(VecRestoreArrayRead(from, &a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The same entries, on the host */
-static PetscErrorCode AIJTCUCopyOnHost(Vec v, Vec *u)
+static PetscErrorCode AIJTCUDuplicateOnHost(Vec v, Vec *u)
 {
   PetscFunctionBegin;
   PetscCall(VecCreate(PetscObjectComm((PetscObject)v), u));
   PetscCall(VecSetLayout(*u, v->map));
   PetscCall(VecSetType(*u, VECSTANDARD));
-  PetscCall(AIJTCUCopyEntries(v, *u));
+  PetscCall(AIJTCUCopyOnHost(v, *u));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -65,8 +50,8 @@ static PetscErrorCode AIJTCUSolveOnHost(KSP ksp, PetscErrorCode (*solve)(KSP))
 
   PetscFunctionBegin;
   PetscCall(PetscInfo(ksp, "aijtcu: solve with vectors of the host: %s of PETSc needs them\n", ((PetscObject)ksp)->type_name));
-  PetscCall(AIJTCUCopyOnHost(b, &host[0]));
-  PetscCall(AIJTCUCopyOnHost(x, &host[1]));
+  PetscCall(AIJTCUDuplicateOnHost(b, &host[0]));
+  PetscCall(AIJTCUDuplicateOnHost(x, &host[1]));
   PetscCall(VecDuplicateVecs(host[1], ksp->nwork, &hostwork));
   ksp->vec_rhs = host[0];
   ksp->vec_sol = host[1];
@@ -75,7 +60,7 @@ static PetscErrorCode AIJTCUSolveOnHost(KSP ksp, PetscErrorCode (*solve)(KSP))
   ksp->vec_rhs = b;
   ksp->vec_sol = x;
   ksp->work    = (Vec *)work;
-  if (!ierr) ierr = AIJTCUCopyEntries(host[1], x);
+  if (!ierr) ierr = AIJTCUCopyOnHost(host[1], x);
   PetscCall(VecDestroyVecs(ksp->nwork, &hostwork));
   PetscCall(VecDestroy(&host[0]));
   PetscCall(VecDestroy(&host[1]));

@@ -71,7 +71,7 @@ static PetscErrorCode AIJTCUVecOnDevice(Mat A, Vec v, Vec *u)
 }
 
 /* v = u, by arrays of the host: VecRestoreArray() says that a bound vector has its newest entries there */
-static PetscErrorCode AIJTCUVecToHost(Vec u, Vec v)
+PetscErrorCode AIJTCUCopyOnHost(Vec u, Vec v)
 {
   const PetscScalar *from;
   PetscScalar       *to;
@@ -104,7 +104,7 @@ static PetscErrorCode AIJTCUVecsEnd(PetscErrorCode ierr, PetscInt nread, PetscIn
     PetscErrorCode destroyed;
 
     if (u[i] == v[i]) continue;
-    if (!ierr && i >= nread) ierr = AIJTCUVecToHost(u[i], v[i]);
+    if (!ierr && i >= nread) ierr = AIJTCUCopyOnHost(u[i], v[i]);
     destroyed = VecDestroy(&u[i]);
     if (!ierr) ierr = destroyed;
   }

@@ -9,6 +9,7 @@
 #endif
 
 /* hostvectors.c */
+PETSC_INTERN PetscErrorCode AIJTCUCopyOnHost(Vec, Vec);
 PETSC_INTERN PetscErrorCode AIJTCUCallWithVecs(Mat, PetscInt, PetscInt, const Vec[], PetscErrorCode (*)(Mat, const Vec[]));
 #if AIJTCU_HAVE_BLOCK
 PETSC_INTERN PetscErrorCode AIJTCUPCCallWithVecs(PC, Vec, Vec, PetscErrorCode (*)(PC, Vec, Vec));
