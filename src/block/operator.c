@@ -74,15 +74,10 @@ static PetscErrorCode AIJTCUBlockSamePlace(AIJTCUBlockKSP *s, const Mat given[2]
   AIJTCUBlockPlace        place = {.device = device, .needs = needs};
   const AIJTCUBlockPlace *last  = &s->place;
   Mat                     work;
-  PetscBool               rows, columns, bound;
+  PetscBool               rows, columns;
 
   PetscFunctionBegin;
-  for (int i = 0; i < 2; i++) {
-    PetscCall(AIJTCUBlockIsDevice(given[i], &place.given_device[i]));
-    /* MatAXPY() takes old numbers of what is bound to the host, so that is moved */
-    if (place.given_device[i]) PetscCall(MatBoundToCPU(given[i], &bound));
-    if (place.given_device[i] && bound) place.given_device[i] = (PetscBool)!device;
-  }
+  for (int i = 0; i < 2; i++) PetscCall(AIJTCUBlockIsDevice(given[i], &place.given_device[i]));
   *fits = (PetscBool)(s->ctx && last->device == device && last->needs.nscalars == needs.nscalars && last->needs.nblocks == needs.nblocks);
   if (*fits) { /* all processes know the whole layout, so they agree */
     PetscCall(AIJTCUBlockWork(s->ctx, AIJTCU_BLOCK_TEMP, &work));

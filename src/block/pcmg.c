@@ -791,7 +791,7 @@ static PetscErrorCode AIJTCUMGCycleGet(PC pc, Mat B, Mat X, AIJTCUMG **s, AIJTCU
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCMatApply_MG_AIJTCU(PC pc, Mat B, Mat X)
+static PetscErrorCode AIJTCUMGMatApply(PC pc, Mat B, Mat X)
 {
   AIJTCUMG      *s;
   AIJTCUMGWidth *width;
@@ -808,6 +808,20 @@ static PetscErrorCode PCMatApply_MG_AIJTCU(PC pc, Mat B, Mat X)
   ierr = AIJTCUMGCycles(pc, width, ((PC_MG *)pc->data)->cyclesperpcapply, PETSC_TRUE, B, X, NULL, &done);
   PetscCall(AIJTCUMGEnd(pc, width));
   PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Both cycles, ours and PETSc's, call MatAXPY() with B */
+static PetscErrorCode PCMatApply_MG_AIJTCU(PC pc, Mat B, Mat X)
+{
+  Mat b, x;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBoundBegin(B, &b));
+  PetscCall(AIJTCUBoundBegin(X, &x));
+  PetscCall(AIJTCUMGMatApply(pc, b, x));
+  PetscCall(AIJTCUBoundEnd(B, &b));
+  PetscCall(AIJTCUBoundEnd(X, &x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

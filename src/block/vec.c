@@ -1091,7 +1091,7 @@ PetscErrorCode AIJTCUBlockCtxTakes(AIJTCUBlockCtx ctx, Vec D, PetscBool *takes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Not so where a matrix of the device is bound to the host, or is columns of such a one: upstream/boundsubmatrix.c */
+/* Not so where a matrix of the device is bound to the host, or is columns of such a one: upstream/bounddense.c */
 static PetscErrorCode AIJTCUBlockOnDevice(Mat X, PetscBool *is)
 {
   PetscBool bound;

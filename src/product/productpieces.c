@@ -27,7 +27,7 @@ static void AIJTCUPiecesFreeRoom(AIJTCUPieces *p)
   #if AIJTCU_HAVE_DEVICE
 /*
    Whether a parallel dense matrix gives arrays on a device. PETSc then unbinds one that is bound to the host. Columns
-   of such a one have a local matrix of the host: src/upstream/boundsubmatrix.c. No call that can fail: all processes
+   of such a one have a local matrix of the host: src/upstream/bounddense.c. No call that can fail: all processes
    must find the same
 */
 static PetscBool AIJTCUDenseIsDevice(Mat M, Mat local)

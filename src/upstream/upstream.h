@@ -87,7 +87,7 @@ PETSC_INTERN PetscErrorCode AIJTCUSetUpHash(Mat);
 PETSC_INTERN PetscErrorCode AIJTCUNormOfColumns(Mat, PetscReal *);
 PETSC_INTERN PetscErrorCode AIJTCUAlsoOnHost(Vec);
 
-/* boundsubmatrix.c */
+/* bounddense.c */
 PETSC_INTERN PetscErrorCode AIJTCUBoundBegin(Mat, Mat *);
 PETSC_INTERN PetscErrorCode AIJTCUBoundEnd(Mat, Mat *);
 

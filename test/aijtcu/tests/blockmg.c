@@ -79,6 +79,8 @@ static PetscErrorCode CreateBlock(Mat A, MatType type, PetscInt N, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscInt bound = 0; /* to the host: 1 right-hand sides, 2 solutions, 3 both */
+
 static PetscErrorCode Compare(PC pc, Mat A, MatType type, PetscInt N, const char what[])
 {
   Mat       B, X;
@@ -88,7 +90,10 @@ static PetscErrorCode Compare(PC pc, Mat A, MatType type, PetscInt N, const char
   PetscFunctionBegin;
   PetscCall(CreateBlock(A, type, N, &B));
   PetscCall(MatDuplicate(B, MAT_COPY_VALUES, &X));
-  PetscCall(MatScale(X, PETSC_MAX_REAL)); /* what is in X does not count */
+  PetscCall(MatBindToCPU(B, (PetscBool)(bound & 1)));
+  PetscCall(MatBindToCPU(X, (PetscBool)(bound >> 1)));
+  if (bound & 1) PetscCall(MatScale(B, 2)); /* on a device it stays what it was */
+  PetscCall(MatScale(X, PETSC_MAX_REAL));   /* what is in X does not count */
   PetscCall(PCMatApply(pc, B, X));
   PetscCall(MatCreateVecs(A, &x, &y));
   for (PetscInt j = 0; j < N; j++) {
@@ -300,6 +305,7 @@ int main(int argc, char **argv)
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "Multigrid test", NULL);
   PetscCall(PetscOptionsString("-dense_type", "Type of the blocks", NULL, dense, dense, sizeof(dense), NULL));
   PetscCall(PetscOptionsInt("-dof", "Unknowns of a point", NULL, dof, &dof, NULL));
+  PetscCall(PetscOptionsInt("-bound", "Blocks that are bound to the host: 1 right-hand sides, 2 solutions, 3 both", NULL, bound, &bound, NULL));
   PetscCall(PetscOptionsInt("-products", "Number of products with the operator in a PCMatApply()", NULL, products, &products, NULL));
   PetscCall(PetscOptionsBool("-interpolation", "Scale the interpolations, too", NULL, interpolation, &interpolation, NULL));
   PetscCall(PetscOptionsBool("-steady", "Look for objects that are made in each application", NULL, steady, &steady, NULL));
@@ -454,6 +460,11 @@ int main(int argc, char **argv)
       suffix: cuda_unknowns
       nsize: {{1 2}}
       args: -pc_type mg -pc_mg_levels 3 -from_dm -dof 2
+
+    test: # our cycle, and PETSc's
+      suffix: cuda_bound
+      nsize: {{1 2}}
+      args: -pc_type gamg -bound {{1 2 3}} -pc_mg_type {{multiplicative additive}}
 
     test:
       suffix: cuda_products

@@ -1,0 +1,68 @@
+/*
+   MatDenseGetSubMatrix() of a parallel matrix of the device that is bound to the host
+
+     The local matrix, which is bound as well, gives a MATSEQDENSE. MatDenseGetSubMatrix_MPIDense() puts it into a
+     matrix that has the type of its parent, and is not bound. KSPMatSolve() with -ksp_matsolve_batch_size takes such
+     ones.
+
+       MatCreateDenseFromVecType(PETSC_COMM_WORLD, VECCUDA, m, PETSC_DECIDE, M, 4, PETSC_DECIDE, NULL, &X);
+       MatBindToCPU(X, PETSC_TRUE);
+       MatDenseGetSubMatrix(X, PETSC_DECIDE, PETSC_DECIDE, 0, 2, &x);  // 2 processes
+       MatDenseGetColumnVecRead(x, 0, &v);  // Cannot locate function MatDenseCUDAGetArrayRead_C
+
+     What would help: MatBindToCPU() of the submatrix, and a local one of the device.
+
+   MatAXPY() of a dense matrix of the device that is bound to the host adds what is on the device of it, old numbers
+
+     MatDense_Seq_CUPM::HostToDevice_() returns at once where boundtocpu is set. KSPMatSolve_Richardson() adds such a
+     block of right-hand sides, and solves for others. PCMatApply_MG() does so, too.
+
+       MatCreateDenseFromVecType(PETSC_COMM_SELF, VECCUDA, n, N, n, N, PETSC_DECIDE, NULL, &X);
+       MatDuplicate(X, MAT_DO_NOT_COPY_VALUES, &Y); MatZeroEntries(X); MatZeroEntries(Y);
+       MatBindToCPU(X, PETSC_TRUE);
+       MatShift(X, 1);
+       MatAXPY(Y, 1, X, SAME_NONZERO_PATTERN);  // Y is zero
+
+     What would help: the array on the host copied where boundtocpu is set.
+
+   Needed: 3.24 to 3.26. Gone when: "MatDenseGetSubMatrix() of a bound matrix" of upstream.c, 2 processes, and
+   "MatAXPY() of a dense matrix that is bound". Ours: haloshort.c for products, blockmg.c ("cuda_bound"), with a GPU.
+
+   Blocks of KSPMatSolve(), and of PCMatApply() with multigrid, are taken as blocks of the host with the same array.
+   Products go through the host: src/product/productpieces.c
+*/
+#include "upstream.h"
+
+/* *H is D, or stands in for it */
+PetscErrorCode AIJTCUBoundBegin(Mat D, Mat *H)
+{
+  PetscBool    device, host = PETSC_FALSE;
+  PetscInt     ld;
+  PetscScalar *array, *shared;
+  Mat          local;
+
+  PetscFunctionBegin;
+  *H = D;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)D, &device, "seqdensecuda", "mpidensecuda", ""));
+  if (!device) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatDenseGetLocalMatrix(D, &local));
+  PetscCall(PetscObjectTypeCompare((PetscObject)local, MATSEQDENSE, &host));
+  if (!host && !D->boundtocpu) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatDenseGetLDA(local, &ld));
+  PetscCall(MatDenseGetArray(local, &array)); /* D has it, whatever becomes of the stand-in */
+  shared = array;
+  PetscCall(MatDenseRestoreArray(local, &array));
+  PetscCall(MatCreateDenseFromVecType(PetscObjectComm((PetscObject)D), VECSTANDARD, D->rmap->n, D->cmap->n, D->rmap->N, D->cmap->N, ld, shared, H));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUBoundEnd(Mat D, Mat *H)
+{
+  PetscFunctionBegin;
+  if (*H != D) {
+    PetscCall(MatDestroy(H));
+    PetscCall(PetscObjectStateIncrease((PetscObject)D));
+  }
+  *H = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
