@@ -1,12 +1,13 @@
 /*
-   Factorizations of a MATSEQAIJTCU: those of cuSPARSE on a device, and PETSc's ILU.
+   Factorizations of a MATSEQAIJTCU: those of cuSPARSE on a device, and PETSc's LU and ILU.
 
    PETSc finds those of cuSPARSE by the exact name of the parent type. In debug builds they also compare the name of the
    matrix that they factor. So our entry replaces the parent's. It lets an aijtcu look like its parent while a factor is
    made, analysed and computed, and passes everything else on. A factor takes vectors of the host, as its matrix does.
 
    PETSc's ILU(0) copies the composed functions of the matrix into the factor. Ours would stay there when PETSc destroys
-   it. So our entry replaces PETSc's there, too, and takes them away meanwhile.
+   it. So our entry replaces PETSc's there, too, and takes them away meanwhile. PETSc's LU and ILU shall solve for dense
+   matrices of a device: src/upstream/densesolve.c.
 
    Submatrices of an aijtcu, as PCASM and PCBJACOBI have them, may be of the parent type. Their factors are wrapped as
    well.
@@ -18,28 +19,61 @@
 #include "typeimpl.h"
 
 typedef PetscErrorCode (*GetFactorFn)(Mat, MatFactorType, Mat *);
-typedef PetscErrorCode (*ILUSymbolicFn)(Mat, Mat, IS, IS, const MatFactorInfo *);
+typedef PetscErrorCode (*SymbolicFn)(Mat, Mat, IS, IS, const MatFactorInfo *);
 
-static GetFactorFn   petsc_getilu;
-static ILUSymbolicFn petsc_ilusymbolic; /* one for all matrices of MATSEQAIJ */
+static GetFactorFn petsc_getfactor[MAT_FACTOR_NUM_TYPES];
+static SymbolicFn  petsc_lusymbolic, petsc_ilusymbolic; /* one for all matrices of MATSEQAIJ */
+
+#define PART_KEY "MatAIJTCUPart" /* composed with what was taken out of an aijtcu */
+
+static PetscErrorCode AIJTCUIsPart(Mat A, PetscBool *is)
+{
+  PetscBool *part;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectContainerQuery((PetscObject)A, PART_KEY, (void **)&part));
+  *is = (PetscBool)(part != NULL);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatLUFactorSymbolic_AIJTCU_PETSc(Mat F, Mat A, IS r, IS c, const MatFactorInfo *info)
+{
+  PetscFunctionBegin;
+  PetscCall((*petsc_lusymbolic)(F, A, r, c, info));
+#if PetscDefined(HAVE_CUDA)
+  PetscCall(AIJTCUDenseSolveEnter(F));
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 static PetscErrorCode MatILUFactorSymbolic_AIJTCU_PETSc(Mat F, Mat A, IS r, IS c, const MatFactorInfo *info)
 {
   PetscFunctionBegin;
   AIJTCUCallParentBare(A, (*petsc_ilusymbolic)(F, A, r, c, info));
+#if PetscDefined(HAVE_CUDA)
+  PetscCall(AIJTCUDenseSolveEnter(F));
+#endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatGetILU_AIJTCU_PETSc(Mat A, MatFactorType ftype, Mat *F)
+static PetscErrorCode MatGetFactor_AIJTCU_PETSc(Mat A, MatFactorType ftype, Mat *F)
 {
   AIJTCUPlan *plan;
+  PetscBool   part;
 
   PetscFunctionBegin;
-  PetscCall((*petsc_getilu)(A, ftype, F));
+  PetscCall((*petsc_getfactor[ftype])(A, ftype, F));
   PetscCall(AIJTCUGetPlan(A, &plan));
-  if (!plan || !*F || !(*F)->ops->ilufactorsymbolic) PetscFunctionReturn(PETSC_SUCCESS);
-  petsc_ilusymbolic            = (*F)->ops->ilufactorsymbolic;
-  (*F)->ops->ilufactorsymbolic = MatILUFactorSymbolic_AIJTCU_PETSc;
+  PetscCall(AIJTCUIsPart(A, &part));
+  if ((!plan && !part) || !*F) PetscFunctionReturn(PETSC_SUCCESS);
+#define WRAP(op, kept, own) \
+  if ((*F)->ops->op) { \
+    kept          = (*F)->ops->op; \
+    (*F)->ops->op = own; \
+  }
+  WRAP(lufactorsymbolic, petsc_lusymbolic, MatLUFactorSymbolic_AIJTCU_PETSc)
+  WRAP(ilufactorsymbolic, petsc_ilusymbolic, MatILUFactorSymbolic_AIJTCU_PETSc)
+#undef WRAP
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -145,6 +179,7 @@ static PetscErrorCode AIJTCUFactorWrap(Mat F, IS r, IS c)
   WRAP(ilufactorsymbolic, MatILUFactorSymbolic_AIJTCU)
   WRAP(choleskyfactorsymbolic, MatCholeskyFactorSymbolic_AIJTCU)
   WRAP(iccfactorsymbolic, MatICCFactorSymbolic_AIJTCU)
+  if (F->ops->lufactornumeric != MatLUFactorNumeric_AIJTCU) PetscCall(AIJTCUDenseSolveEnter(F));
   WRAP(lufactornumeric, MatLUFactorNumeric_AIJTCU)
   WRAP(choleskyfactornumeric, MatCholeskyFactorNumeric_AIJTCU)
   WRAP(solve, MatSolve_AIJTCU)
@@ -159,17 +194,15 @@ static PetscErrorCode AIJTCUFactorWrap(Mat F, IS r, IS c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-  #define PART_KEY "MatAIJTCUPart" /* composed with what was taken out of an aijtcu */
-
 static PetscErrorCode MatGetFactor_AIJTCU(Mat A, MatFactorType ftype, Mat *F)
 {
   AIJTCUPlan *plan;
   GetFactorFn getfactor = parent_getfactor[ftype];
-  PetscBool  *part;
+  PetscBool   part;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  PetscCall(PetscObjectContainerQuery((PetscObject)A, PART_KEY, (void **)&part));
+  PetscCall(AIJTCUIsPart(A, &part));
   /* The default of a host matrix is PETSc's own solver */
   if (plan && !plan->id.device) PetscCall(MatSolverTypeGet(MATSOLVERPETSC, MATSEQAIJ, ftype, NULL, NULL, &getfactor));
   if (plan) AIJTCUCallParentBare(A, (*getfactor)(A, ftype, F));
@@ -211,13 +244,16 @@ PetscErrorCode AIJTCUMarkPart(Mat B)
 
 PetscErrorCode AIJTCURegisterFactors(void)
 {
-  GetFactorFn ilu;
+  const MatFactorType lu[] = {MAT_FACTOR_LU, MAT_FACTOR_ILU};
 
   PetscFunctionBegin;
-  PetscCall(MatSolverTypeGet(MATSOLVERPETSC, MATSEQAIJ, MAT_FACTOR_ILU, NULL, NULL, &ilu));
-  if (ilu && ilu != MatGetILU_AIJTCU_PETSc) {
-    petsc_getilu = ilu;
-    PetscCall(MatSolverTypeRegister(MATSOLVERPETSC, MATSEQAIJ, MAT_FACTOR_ILU, MatGetILU_AIJTCU_PETSc));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(lu); i++) {
+    GetFactorFn getfactor;
+
+    PetscCall(MatSolverTypeGet(MATSOLVERPETSC, MATSEQAIJ, lu[i], NULL, NULL, &getfactor));
+    if (!getfactor || getfactor == MatGetFactor_AIJTCU_PETSc) continue;
+    petsc_getfactor[lu[i]] = getfactor;
+    PetscCall(MatSolverTypeRegister(MATSOLVERPETSC, MATSEQAIJ, lu[i], MatGetFactor_AIJTCU_PETSc));
   }
 #if PetscDefined(HAVE_CUDA)
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(ftypes); i++) {

@@ -33,6 +33,9 @@ PETSC_INTERN PetscErrorCode AIJTCUSubMatricesFilled(PetscInt, Mat[]);
 PETSC_INTERN PetscErrorCode AIJTCUConvertNew(Mat, Mat *);
 
 #if PetscDefined(HAVE_CUDA)
+/* densesolve.c */
+PETSC_INTERN PetscErrorCode AIJTCUDenseSolveEnter(Mat);
+
 /* coo.c */
 PETSC_INTERN PetscErrorCode AIJTCUBlocksToDevice(Mat);
 #endif

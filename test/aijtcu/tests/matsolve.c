@@ -14,6 +14,7 @@ typedef struct {
   PetscInt        n;
   MatOrderingType order;
   MatFactorInfo   info;
+  PetscBool       bound; /* to the host while factors are made */
 } Test;
 
 typedef struct {
@@ -79,10 +80,10 @@ static PetscErrorCode Numeric(const Test *t, MatFactorType factor, Factored *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Create(const Test *t, MatType type, MatFactorType factor, PetscBool cusparse, Factored *f)
+static PetscErrorCode Create(const Test *t, MatType type, MatFactorType factor, MatSolverType package, Factored *f)
 {
   const PetscInt m = t->n * t->n;
-  PetscBool      device;
+  PetscBool      device, cusparse;
 
   PetscFunctionBegin;
   PetscCall(MatCreate(PETSC_COMM_SELF, &f->A));
@@ -91,10 +92,13 @@ static PetscErrorCode Create(const Test *t, MatType type, MatFactorType factor, 
   PetscCall(MatSeqAIJSetPreallocation(f->A, 5, NULL));
   PetscCall(SetValues(t, f->A, (PetscBool)(factor == MAT_FACTOR_CHOLESKY || factor == MAT_FACTOR_ICC), 1, 0));
   PetscCall(IsOnDevice(f->A, &device));
-  PetscCall(MatGetFactor(f->A, device && cusparse ? MATSOLVERCUSPARSE : NULL, factor, &f->F));
+  PetscCall(MatBindToCPU(f->A, t->bound));
+  PetscCall(PetscStrcmp(package, MATSOLVERCUSPARSE, &cusparse));
+  PetscCall(MatGetFactor(f->A, cusparse && !device ? NULL : package, factor, &f->F));
   PetscCall(MatGetOrdering(f->A, t->order, &f->rows, &f->columns));
   PetscCall(Symbolic(t, factor, f));
   PetscCall(Numeric(t, factor, f));
+  PetscCall(MatBindToCPU(f->A, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -204,8 +208,8 @@ static PetscErrorCode TestFactor(const Test *t, MatFactorType factor)
   Factored        f, host;
 
   PetscFunctionBegin;
-  PetscCall(Create(t, t->type, factor, PETSC_TRUE, &f));
-  PetscCall(Create(t, MATSEQAIJ, factor, PETSC_TRUE, &host));
+  PetscCall(Create(t, t->type, factor, MATSOLVERCUSPARSE, &f));
+  PetscCall(Create(t, MATSEQAIJ, factor, NULL, &host));
   for (int i = 0; i < 7; i++) PetscCall(Check(t, &f, &host, PETSC_FALSE, (PetscInt[]){5, 32, 5, 1, 32, 40, 5}[i], MatFactorTypes[factor]));
   for (int i = 0; i < 3; i++) PetscCall(Check(t, &f, &host, PETSC_TRUE, (PetscInt[]){5, 32, 5}[i], "transpose"));
   PetscCall(SetValues(t, f.A, symmetric, 2, 0.1));
@@ -226,28 +230,36 @@ static PetscErrorCode TestFactor(const Test *t, MatFactorType factor)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A factor of the package that is taken where none is asked for. One of a few rows solves on the host */
-static PetscErrorCode TestDefault(const Test *t)
+/* A factor of PETSc, or of the package that is taken where none is asked for. One of a few rows solves on the host */
+static PetscErrorCode TestPackage(const Test *t, MatFactorType factor, MatSolverType package)
 {
   const PetscInt m = t->n * t->n;
   Factored       f, host;
   Mat            B, X;
 
   PetscFunctionBegin;
-  PetscCall(Create(t, t->type, MAT_FACTOR_LU, PETSC_FALSE, &f));
-  PetscCall(Create(t, MATSEQAIJ, MAT_FACTOR_LU, PETSC_FALSE, &host));
-  PetscCall(MatCreate(PETSC_COMM_SELF, &B));
-  PetscCall(MatSetSizes(B, m, 5, m, 5));
-  PetscCall(MatSetType(B, t->dense));
-  PetscCall(MatSetUp(B));
-  PetscCall(MatSetRandom(B, NULL));
-  PetscCall(MatDuplicate(B, MAT_DO_NOT_COPY_VALUES, &X));
-  PetscCall(MatMatSolve(f.F, B, X));
-  PetscCall(MatConvert(B, MATDENSE, MAT_INPLACE_MATRIX, &B));
-  PetscCall(MatConvert(X, MATDENSE, MAT_INPLACE_MATRIX, &X));
-  PetscCall(CheckColumns(host.F, PETSC_FALSE, B, X, "default"));
-  PetscCall(MatDestroy(&B));
-  PetscCall(MatDestroy(&X));
+  PetscCall(Create(t, t->type, factor, package, &f));
+  PetscCall(Create(t, MATSEQAIJ, factor, NULL, &host));
+  for (int transpose = 0; transpose < 2; transpose++) {
+    PetscCall(MatCreate(PETSC_COMM_SELF, &B));
+    PetscCall(MatSetSizes(B, m, 5, m, 5));
+    PetscCall(MatSetType(B, t->dense));
+    PetscCall(MatSetUp(B));
+    PetscCall(MatSetRandom(B, NULL));
+    PetscCall(MatDuplicate(B, MAT_DO_NOT_COPY_VALUES, &X));
+    if (transpose) PetscCall(MatMatSolveTranspose(f.F, B, X));
+    else PetscCall(MatMatSolve(f.F, B, X));
+    PetscCall(MatConvert(B, MATDENSE, MAT_INPLACE_MATRIX, &B));
+    PetscCall(MatConvert(X, MATDENSE, MAT_INPLACE_MATRIX, &X));
+    PetscCall(CheckColumns(host.F, (PetscBool)transpose, B, X, package ? package : "default"));
+    PetscCall(MatDestroy(&B));
+    PetscCall(MatDestroy(&X));
+    /* a factor computed anew solves as the first one */
+    PetscCall(SetValues(t, f.A, PETSC_FALSE, 2, 0.1));
+    PetscCall(SetValues(t, host.A, PETSC_FALSE, 2, 0.1));
+    PetscCall(Numeric(t, factor, &f));
+    PetscCall(Numeric(t, factor, &host));
+  }
   PetscCall(Destroy(&f));
   PetscCall(Destroy(&host));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -271,7 +283,13 @@ int main(int argc, char **args)
   PetscCall(MatFactorInfoInitialize(&t.info));
   t.info.fill   = 5;
   t.info.levels = levels;
-  PetscCall(TestDefault(&t));
+  PetscCall(TestPackage(&t, MAT_FACTOR_LU, NULL));
+  PetscCall(TestPackage(&t, MAT_FACTOR_LU, MATSOLVERPETSC));
+  PetscCall(TestPackage(&t, MAT_FACTOR_ILU, MATSOLVERPETSC));
+  t.bound = PETSC_TRUE;
+  PetscCall(TestPackage(&t, MAT_FACTOR_LU, NULL));
+  PetscCall(TestPackage(&t, MAT_FACTOR_ILU, NULL));
+  t.bound = PETSC_FALSE;
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(factors); i++) PetscCall(TestFactor(&t, factors[i]));
   PetscCall(PetscFinalize());
   return 0;

@@ -808,6 +808,37 @@ static PetscErrorCode BlockSizes(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* By a factor that is on the host */
+static PetscErrorCode SolveDense(void)
+{
+  MatFactorInfo  info;
+  Mat            A, F, B, X;
+  IS             rows, columns;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJCUSPARSE, 1, &A));
+  PetscCall(MatGetFactor(A, MATSOLVERPETSC, MAT_FACTOR_LU, &F));
+  PetscCall(MatGetOrdering(A, MATORDERINGNATURAL, &rows, &columns));
+  PetscCall(MatFactorInfoInitialize(&info));
+  PetscCall(MatLUFactorSymbolic(F, A, rows, columns, &info));
+  PetscCall(MatLUFactorNumeric(F, A, &info));
+  PetscCall(MatCreateDenseFromVecType(PETSC_COMM_SELF, VECCUDA, ROWS, 2, ROWS, 2, PETSC_DECIDE, NULL, &B));
+  PetscCall(MatZeroEntries(B));
+  PetscCall(MatDuplicate(B, MAT_DO_NOT_COPY_VALUES, &X));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = MatMatSolve(F, B, X);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(Repaired((PetscBool)!ierr, "MatMatSolve() with dense matrices of the device"));
+  PetscCall(ISDestroy(&rows));
+  PetscCall(ISDestroy(&columns));
+  PetscCall(MatDestroy(&F));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&X));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A MATMAIJ of what is derived from MATAIJCUSPARSE is not converted. Nor is one with a negative number, as blocks have */
 static PetscErrorCode ProductOfMAIJ(void)
 {
@@ -898,6 +929,7 @@ int main(int argc, char **argv)
     PetscCall(OldPattern());
     PetscCall(ProductWithHost());
     PetscCall(ProductOfMAIJ());
+    PetscCall(SolveDense());
     PetscCall(BlocksOfTheHost());
 #if !PetscDefined(USE_COMPLEX)
     PetscCall(PointersToTheHost(KSPIBCGS, "KSPIBCGS with vectors of the device"));
