@@ -35,6 +35,7 @@ PetscErrorCode MatConvert_AIJTCU_Any(Mat A, MatType newtype, MatReuse reuse, Mat
 
     PetscCall(AIJTCUValuesToHost(A, PETSC_FALSE)); /* some of PETSc's conversions read the array there as it is */
     PetscCall(AIJTCUDetach(A));
+    PetscCall(AIJTCUConvertFirst(newtype, &A));
     PetscCall(MatConvert(A, newtype, reuse, &A));
     /* To the parent's own type nothing is converted: the matrix stays the object that it was */
     if (((PetscObject)A)->id != id) PetscCall(AIJTCURaiseNonzeroState(A, before));
@@ -44,6 +45,7 @@ PetscErrorCode MatConvert_AIJTCU_Any(Mat A, MatType newtype, MatReuse reuse, Mat
   AIJTCUCallParentBare(A, (*plan->id.parent.duplicate)(A, MAT_COPY_VALUES, &P));
   ierr = AIJTCUFreeDuplicate(A, P);
   if (!ierr) ierr = MatPropagateSymmetryOptions(A, P); /* MATSBAIJ asks for these */
+  if (!ierr) ierr = AIJTCUConvertFirst(newtype, &P);
   if (!ierr && reuse == MAT_INITIAL_MATRIX) ierr = MatConvert(P, newtype, MAT_INPLACE_MATRIX, &P);
   else if (!ierr) ierr = MatConvert(P, newtype, reuse, M);
   if (!ierr && reuse == MAT_INITIAL_MATRIX) *M = P;

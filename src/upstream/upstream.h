@@ -68,6 +68,9 @@ PETSC_INTERN PetscErrorCode AIJTCURegisterMAIJ(void);
 /* hostpointers.c */
 PETSC_INTERN PetscErrorCode AIJTCURegisterHostPointers(PetscErrorCode (*)(Mat, PetscBool *));
 
+/* convertis.c */
+PETSC_INTERN PetscErrorCode AIJTCUConvertFirst(MatType, Mat *);
+
 /* convertedstate.c */
 PETSC_INTERN PetscErrorCode AIJTCURaiseNonzeroState(Mat, PetscObjectState);
 

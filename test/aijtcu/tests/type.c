@@ -119,6 +119,46 @@ static PetscErrorCode TestConversions(PetscInt m, PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* To MATIS: the parts of the processes are those of a MATAIJ */
+static PetscErrorCode TestParts(PetscInt m)
+{
+  Mat       A, B, local;
+  Vec       x, y[2];
+  PetscInt  rows[2];
+  PetscReal norm;
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(Create(k ? MATAIJTCU : MATAIJ, m, m, &A));
+    if (k == 0) { /* vectors of the host */
+      PetscCall(MatCreateVecs(A, &x, &y[0]));
+      PetscCall(VecDuplicate(y[0], &y[1]));
+      PetscCall(VecSet(x, 1));
+    }
+    PetscCall(MatScale(A, 2));
+    PetscCall(MatConvert(A, MATIS, MAT_INITIAL_MATRIX, &B));
+    for (int round = 0; round < 2; round++) {
+      PetscCall(MatISGetLocalMat(B, &local));
+      PetscCall(MatGetSize(local, &rows[k], NULL));
+      PetscCall(MatISRestoreLocalMat(B, &local));
+      PetscCall(MatMult(B, x, y[k]));
+      PetscCall(MatDestroy(&B));
+      if (round == 0) { /* in place */
+        PetscCall(MatConvert(A, MATIS, MAT_INPLACE_MATRIX, &A));
+        B = A;
+      }
+    }
+    if (k && rows[0] != rows[1]) PetscCall(PetscPrintf(PETSC_COMM_SELF, "to MATIS: %" PetscInt_FMT " rows on a process, of a MATAIJ %" PetscInt_FMT "\n", rows[1], rows[0]));
+  }
+  PetscCall(VecAXPY(y[1], -1, y[0]));
+  PetscCall(VecNorm(y[1], NORM_INFINITY, &norm));
+  if (!(norm <= 1000 * PETSC_MACHINE_EPSILON)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "to MATIS: a product differs by %g\n", (double)norm));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y[0]));
+  PetscCall(VecDestroy(&y[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* MATSBAIJ wants a matrix that is known to be symmetric */
 static PetscErrorCode TestSymmetric(PetscInt m)
 {
@@ -1256,6 +1296,7 @@ int main(int argc, char **argv)
   PetscCall(TestOperations(m, n));
   if (m == n) {
     PetscCall(TestSymmetric(m));
+    PetscCall(TestParts(m));
     PetscCall(TestSweeps(m));
     PetscCall(TestChanges(m));
     PetscCall(TestRedundant(m));

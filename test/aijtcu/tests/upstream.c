@@ -808,6 +808,24 @@ static PetscErrorCode BlockSizes(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A part of a matrix has its rows, and the columns of others */
+static PetscErrorCode PartsOfProcesses(void)
+{
+  Mat      A, B, local;
+  PetscInt n;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJCUSPARSE, 1, &A));
+  PetscCall(MatConvert(A, MATIS, MAT_INITIAL_MATRIX, &B));
+  PetscCall(MatISGetLocalMat(B, &local));
+  PetscCall(MatGetSize(local, &n, NULL));
+  PetscCall(MatISRestoreLocalMat(B, &local));
+  PetscCall(Repaired((PetscBool)(n < ROWS), "MatConvert() to MATIS"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* By a factor that is on the host */
 static PetscErrorCode SolveDense(void)
 {
@@ -944,6 +962,7 @@ int main(int argc, char **argv)
     PetscCall(ListOfEntries(PETSC_TRUE));
     PetscCall(SubMatrixOfBound());
     PetscCall(BlockSizes());
+    PetscCall(PartsOfProcesses());
   }
   PetscCall(PetscFinalize());
   return 0;
