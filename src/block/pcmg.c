@@ -439,7 +439,10 @@ static PetscErrorCode AIJTCUMGCoarseSync(PC pc, AIJTCUMG *s, MatType dense)
   PetscBool all[NQUESTIONS] = {PETSC_TRUE, PETSC_TRUE, PETSC_TRUE}, same = PETSC_TRUE;
 
   PetscFunctionBegin;
-  if (!s->taken) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!s->taken) { /* nor is what was made before, as of an operator that is bound to the host now */
+    PetscCall(AIJTCUMGCoarseDrop(s));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(KSPSetUp(ksp));
   PetscCall(KSPSetUpOnBlocks(ksp));
   PetscCall(KSPGetOperators(ksp, NULL, &A));

@@ -256,6 +256,11 @@ static PetscErrorCode TestOperators(DM da, KSP ksp, PC pc, Mat A, MatType type)
   PetscCall(Fill(da, A, 1));
   PetscCall(KSPSetOperators(ksp, A, A));
   PetscCall(CompareWidths(pc, A, type, "new values"));
+  for (int b = 1; b >= 0; b--) {
+    PetscCall(MatBindToCPU(A, (PetscBool)b));
+    PetscCall(Fill(da, A, 2 + b));
+    PetscCall(CompareWidths(pc, A, type, b ? "new values of a bound operator" : "of one that is not bound any more"));
+  }
   PetscCall(CreateOperator(da, 2, &other));
   PetscCall(KSPSetOperators(ksp, other, other));
   PetscCall(CompareWidths(pc, other, type, "another operator"));
