@@ -85,6 +85,7 @@ typedef struct {
   PetscErrorCode (*matapply)(PC, Mat, Mat);
   PetscErrorCode (*matapplytranspose)(PC, Mat, Mat);
   PetscErrorCode (*matapplyrichardson)(PC, Mat, Mat, Mat, PetscReal, PetscReal, PetscReal, PetscInt, PetscBool, PetscInt *, PCRichardsonConvergedReason *);
+  PetscBool         plan;    /* the operator has one */
   PetscBool         taken;   /* block solves are: on a device, or always */
   PetscInt          nlevels; /* of what is kept */
   PetscInt64        applied;
@@ -814,15 +815,18 @@ static PetscErrorCode AIJTCUMGMatApply(PC pc, Mat B, Mat X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Both cycles, ours and PETSc's, call MatAXPY() with B */
+/* Both cycles, ours and PETSc's, call MatAXPY() with B. PCHMG, which has its own set-up, comes by here, too */
 static PetscErrorCode PCMatApply_MG_AIJTCU(PC pc, Mat B, Mat X)
 {
-  Mat b, x;
+  AIJTCUMG *s;
+  Mat       b, x;
 
   PetscFunctionBegin;
+  PetscCall(AIJTCUMGGet(pc, &s));
   PetscCall(AIJTCUBoundBegin(B, &b));
   PetscCall(AIJTCUBoundBegin(X, &x));
-  PetscCall(AIJTCUMGMatApply(pc, b, x));
+  if (s->plan) PetscCall(AIJTCUMGMatApply(pc, b, x));
+  else PetscCall((*s->matapply)(pc, b, x));
   PetscCall(AIJTCUBoundEnd(B, &b));
   PetscCall(AIJTCUBoundEnd(X, &x));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -946,6 +950,7 @@ static PetscErrorCode PCSetUp_MG_AIJTCU(PC pc)
   PetscCall(ierr);
   PetscCall(AIJTCUGetPlan(pc->pmat, &plan));
   if (plan) PetscCall(AIJTCUAtDevice(pc->pmat, plan, &device));
+  s->plan  = (PetscBool)(plan != NULL);
   s->taken = (PetscBool)(device || (plan && AIJTCUBlockSolvers == AIJTCU_BLOCK_SOLVERS_ALWAYS));
   #if AIJTCU_HAVE_DEVICE_REAL
   s->not_vector  = PETSC_FALSE;
@@ -955,7 +960,6 @@ static PetscErrorCode PCSetUp_MG_AIJTCU(PC pc)
     PetscCall(PetscInfo(pc, "aijtcu: one vector by PETSc's cycle in full precision: its operator is not real, on one process and a device\n"));
   /* Not for a cycle with which PETSc does not iterate so */
   pc->ops->matapplyrichardson = s->taken && pc->ops->applyrichardson ? PCMatApplyRichardson_MG_AIJTCU : s->matapplyrichardson;
-  pc->ops->matapply           = plan ? PCMatApply_MG_AIJTCU : s->matapply;
   pc->ops->matapplytranspose  = plan ? NULL : s->matapplytranspose; /* PETSc's is an error */
   if (!plan) PetscCall(AIJTCUMGDrop(s));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -987,27 +991,29 @@ static PetscErrorCode PCDestroy_MG_AIJTCU(PC pc)
 
 /*
    Put our functions before those that a creator has set. PCCreate_GAMG() begins with PCSetType(pc, PCMG), and sets
-   these functions anew after that
+   these functions anew after that, but for matapply
 */
 static PetscErrorCode AIJTCUMGWrap(PC pc, PetscErrorCode (*create)(PC))
 {
-  AIJTCUMG *s;
+  AIJTCUMG *s, *mg;
 
   PetscFunctionBegin;
   PetscCall((*create)(pc));
+  PetscCall(PetscObjectContainerQuery((PetscObject)pc, MG_KEY, &mg));
   PetscCall(PetscNew(&s));
   s->setup    = pc->ops->setup;
   s->reset    = pc->ops->reset;
   s->destroy  = pc->ops->destroy;
   s->apply    = pc->ops->apply;
-  s->matapply = pc->ops->matapply;
+  s->matapply = pc->ops->matapply == PCMatApply_MG_AIJTCU ? mg->matapply : pc->ops->matapply;
 
   s->matapplytranspose  = pc->ops->matapplytranspose;
   s->matapplyrichardson = pc->ops->matapplyrichardson;
   PetscCall(AIJTCUComposeData((PetscObject)pc, MG_KEY, s, AIJTCUMGFree));
-  pc->ops->setup   = PCSetUp_MG_AIJTCU;
-  pc->ops->reset   = PCReset_MG_AIJTCU;
-  pc->ops->destroy = PCDestroy_MG_AIJTCU;
+  pc->ops->setup    = PCSetUp_MG_AIJTCU;
+  pc->ops->reset    = PCReset_MG_AIJTCU;
+  pc->ops->destroy  = PCDestroy_MG_AIJTCU;
+  pc->ops->matapply = PCMatApply_MG_AIJTCU;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

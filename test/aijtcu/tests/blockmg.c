@@ -471,6 +471,11 @@ int main(int argc, char **argv)
       nsize: {{1 2}}
       args: -pc_type gamg -bound {{1 2 3}} -pc_mg_type {{multiplicative additive}}
 
+    test: # its set-up is not that of PCMG
+      suffix: cuda_hmg
+      nsize: {{1 2}}
+      args: -pc_type hmg -hmg_inner_pc_type gamg -dof 2 -bound {{1 3}}
+
     test:
       suffix: cuda_products
       args: -pc_type gamg -mg_levels_ksp_type richardson -mg_levels_pc_type jacobi -products 4
