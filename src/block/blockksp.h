@@ -95,6 +95,8 @@ typedef struct {
   PetscErrorCode (*solve)(KSP);
   PetscBool setupnewmatrix;
 
+  PetscBool ours; /* blocks of this operator are */
+
   /* Kept from solve to solve, until KSPReset() */
   AIJTCUBlockCtx     ctx;
   AIJTCUBlockPlace   place;

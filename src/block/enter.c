@@ -162,12 +162,15 @@ static PetscErrorCode AIJTCUBlockMatSolve(KSP ksp, Mat B, Mat X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Also where the solve is PETSc's: that takes old numbers of a block that is bound to the host */
 static PetscErrorCode KSPMatSolve_AIJTCU(KSP ksp, Mat B, Mat X)
 {
-  const Mat rhs = ksp->mat_rhs;
-  Mat       A, b, x;
+  const Mat       rhs = ksp->mat_rhs;
+  AIJTCUBlockKSP *s;
+  Mat             A, b, x;
 
   PetscFunctionBegin;
+  PetscCall(AIJTCUBlockGetKSP(ksp, &s));
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   PetscCheck(B->rmap->N == A->rmap->N && X->rmap->N == A->cmap->N, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_SIZ,
     "Blocks of %" PetscInt_FMT " and %" PetscInt_FMT " rows, for an operator with %" PetscInt_FMT " rows and %" PetscInt_FMT " columns",
@@ -175,7 +178,8 @@ static PetscErrorCode KSPMatSolve_AIJTCU(KSP ksp, Mat B, Mat X)
   PetscCall(AIJTCUBoundBegin(B, &b));
   PetscCall(AIJTCUBoundBegin(X, &x));
   if (rhs == B) ksp->mat_rhs = b;
-  PetscCall(AIJTCUBlockMatSolve(ksp, b, x));
+  if (s->ours) PetscCall(AIJTCUBlockMatSolve(ksp, b, x));
+  else PetscCall((*s->matsolve)(ksp, b, x));
   ksp->mat_rhs = rhs;
   PetscCall(AIJTCUBoundEnd(B, &b));
   PetscCall(AIJTCUBoundEnd(X, &x));
@@ -229,16 +233,17 @@ static PetscErrorCode AIJTCUVectorEnter(KSP ksp, AIJTCUBlockKSP *s, Mat A)
 /* Let KSPMatSolve() be ours, if we take the operator. Also after PETSc has set another function */
 PetscErrorCode AIJTCUBlockEnter(KSP ksp, AIJTCUBlockKSP *s)
 {
-  PetscBool ours;
-  Mat       A;
+  AIJTCUPlan *plan;
+  Mat         A;
 
   PetscFunctionBegin;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   PetscCall(AIJTCUVectorEnter(ksp, s, A));
-  PetscCall(AIJTCUBlockTakes(ksp, A, s, &ours));
+  PetscCall(AIJTCUBlockTakes(ksp, A, s, &s->ours));
+  PetscCall(AIJTCUGetPlan(A, &plan));
   if (ksp->ops->matsolve != KSPMatSolve_AIJTCU) s->matsolve = ksp->ops->matsolve;
-  ksp->ops->matsolve = ours ? KSPMatSolve_AIJTCU : s->matsolve;
-  if (ours) PetscCall(AIJTCUBlockForgetOthers(s, A));
+  ksp->ops->matsolve = s->ours || (plan && s->matsolve) ? KSPMatSolve_AIJTCU : s->matsolve;
+  if (s->ours) PetscCall(AIJTCUBlockForgetOthers(s, A));
   else PetscCall(AIJTCUBlockResetAll(s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

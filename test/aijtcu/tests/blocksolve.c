@@ -37,7 +37,7 @@ enum {
 
 typedef struct {
   Shape     shape;
-  PetscBool nan, nonzero, taken, whole, transpose, fewer, dependent, solved, bound, once;
+  PetscBool nan, nonzero, taken, whole, transpose, fewer, dependent, solved, bound, bound_operator, once;
   PetscInt  within;
   PetscReal tolerance;
 } Params;
@@ -915,6 +915,7 @@ static PetscErrorCode ReadParams(Params *p)
   PetscCall(PetscOptionsBool("-whole", "The reference is a KSPMatSolve()", NULL, p->whole, &p->whole, NULL));
   PetscCall(PetscOptionsBool("-fewer", "No more iterations than with the reference are right", NULL, p->fewer, &p->fewer, NULL));
   PetscCall(PetscOptionsBool("-bound", "The block of solutions is bound to the host", NULL, p->bound, &p->bound, NULL));
+  PetscCall(PetscOptionsBool("-bound_operator", "So are the operator and the right-hand sides", NULL, p->bound_operator, &p->bound_operator, NULL));
   PetscCall(PetscOptionsBool("-solved", "The guess of one column is its solution", NULL, p->solved, &p->solved, NULL));
   PetscCall(PetscOptionsBool("-dependent", "One column is a sum of others", NULL, p->dependent, &p->dependent, NULL));
   PetscCall(PetscOptionsInt("-within", "Most by which iterations differ", NULL, p->within, &p->within, NULL));
@@ -972,6 +973,11 @@ int main(int argc, char **argv)
   PetscCall(TakenByItself(T, &p.taken));
   PetscCall(CreateBlock(A, N, 0, &p, &B));
   PetscCall(CreateBlock(A, N, 1, &p, &X0));
+  if (p.bound_operator) { /* on a device the right-hand sides stay what they were */
+    PetscCall(MatBindToCPU(T, PETSC_TRUE));
+    PetscCall(MatBindToCPU(B, PETSC_TRUE));
+    PetscCall(MatScale(B, 2));
+  }
   if (p.solved) PetscCall(SolveZero(A, B, X0));
   if (scenario == 1) PetscCall(Exchange(A, T, &p, B, X0));
   else if (scenario == 2) PetscCall(Widths(A, T, &p, B, X0));
@@ -1348,6 +1354,12 @@ int main(int argc, char **argv)
       requires: cuda
       nsize: {{1 2}}
       args: -use_gpu_aware_mpi 0 -ksp_type preonly -pc_type jacobi -block densecuda -bound -taken 0 -ksp_matsolve_batch_size {{1 2}} -tolerance 1e-9 -options_left 0
+
+    test: # PETSc adds columns of a block
+      suffix: cuda_bound_operator
+      requires: cuda
+      nsize: 2
+      args: -use_gpu_aware_mpi 0 -ksp_type richardson -ksp_richardson_scale 0.7 -ksp_norm_type none -ksp_max_it 4 -pc_type jacobi -block densecuda -bound_operator -taken 0 -nonzero {{0 1}}
 
     test:
       suffix: cuda_smooth
