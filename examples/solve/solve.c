@@ -3,6 +3,7 @@ static char help[] = "Block solves, KSPMatSolve(), with matrices of several type
                      "  ./solve -solvers cg-jacobi,bcg-jacobi -columns 8,32 -places device,host\n"
                      "  mpiexec -n 2 ./solve -types aijtcu\n"
                      "  ./solve -f one.mtx,two.mtx -dominant\n"
+                     "  ./solve -shift 0.5+0.5i -solvers gmres-jacobi,bcgs-jacobi        complex scalars: A - z I is not Hermitian\n"
                      "  ./solve -types aij,aijtcu -scale 0.001 -cg-gamg_ksp_rtol 1e-6        the options of a solver begin with its name\n\n";
 
 #include "csv.h"
@@ -21,6 +22,7 @@ typedef struct {
   PetscReal scale, hold, tolerance;
   PetscBool dominant, springs, test; /* -test_output */
   ExampleTable table;
+  PetscScalar shift;
 } Options;
 
 /* A matrix of one of the types, and its solver */
@@ -87,6 +89,7 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCall(ExampleOptionsBool(PetscOptionsObject, "-springs", "Give the matrices of files values of springs, as generated ones have; their patterns must be symmetric", &o->springs));
   PetscCall(ExampleOptionsReal(PetscOptionsObject, "-scale", "Rows by those of a full benchmark; default: 1 with a GPU, 0.002 without", &o->scale));
   PetscCall(ExampleOptionsReal(PetscOptionsObject, "-hold", "The smallest eigenvalue of a matrix of springs: with a smaller one more iterations are needed", &o->hold));
+  PetscCall(PetscOptionsScalar("-shift", "What is taken from the diagonal, in complex builds as 0.5+0.1i", NULL, o->shift, &o->shift, NULL));
   PetscCall(ExampleOptionsList(PetscOptionsObject, "-types", "Matrix types in place of -mat_type, a list; the first is what others are compared with; default: aijcusparse,aijtcu with a GPU, aij,aijtcu without", device ? "aijcusparse,aijtcu" : "aij,aijtcu", &o->types, &o->type));
   PetscCall(ExampleOptionsList(PetscOptionsObject, "-solvers", "Solvers, a list; those with -vector behind them solve for one vector", names, &o->solvers, &o->solver));
   PetscCall(ExampleOptionsNumbers(PetscOptionsObject, "-columns", "Numbers of right-hand sides, a list", "1,8,32", &o->columns, &o->column));
@@ -342,6 +345,7 @@ int main(int argc, char **args)
 
     if (k < o.families) PetscCall(SystemGenerate(o.family[k], o.scale, o.hold, o.most, &system));
     else PetscCall(SystemLoad(o.file[k - o.families], o.dominant, o.springs, o.hold, o.most, &system));
+    PetscCall(SystemShift(o.shift, &system));
     PetscCall(RunSystem(&o, &system, &wrong));
     PetscCall(SystemDestroy(&system));
   }
@@ -369,6 +373,11 @@ int main(int argc, char **args)
          suffix: file
          args: -f gaps.mtx -dominant -columns 4 -places host -types aij,aijtcu,aijtcu -solvers cg-icc,gmres-jacobi -csv solve.csv
          localrunfiles: gaps.mtx
+
+      test: # a matrix that is not Hermitian
+         suffix: shift
+         requires: complex
+         args: -families elasticity -scale 0.0005 -columns 5 -shift 0.5+0.5i -solvers cg-jacobi,gmres-jacobi,bcgs-jacobi -mat_aijtcu_path {{tcu auto}}
 
       test: # a solver that does not converge is an error
          suffix: wrong

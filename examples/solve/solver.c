@@ -19,6 +19,7 @@ static const Solver solvers[] = {
   {"cg-gamg", PETSC_TRUE, PETSC_FALSE, "ksp_type cg pc_type gamg ksp_rtol " TIGHT},
   {"richardson-gamg", PETSC_TRUE, PETSC_FALSE, "ksp_type richardson pc_type gamg mg_levels_ksp_type richardson mg_levels_pc_type jacobi ksp_rtol " TIGHT},
   {"gmres-jacobi", PETSC_FALSE, PETSC_FALSE, "ksp_type gmres ksp_gmres_restart 30 pc_type jacobi ksp_rtol " LOOSE},
+  {"bcgs-jacobi", PETSC_FALSE, PETSC_FALSE, "ksp_type bcgs pc_type jacobi ksp_rtol " LOOSE},
   {"cg-icc", PETSC_TRUE, PETSC_FALSE, "ksp_type cg pc_type bjacobi sub_pc_type icc ksp_rtol " TIGHT},
   {"bcg-jacobi", PETSC_TRUE, PETSC_FALSE, "ksp_type bcg pc_type jacobi ksp_rtol " TIGHT},
   {"cg-jacobi-vector", PETSC_TRUE, PETSC_TRUE, "ksp_type cg pc_type jacobi ksp_rtol " TIGHT},

@@ -128,6 +128,29 @@ PetscErrorCode SystemLoad(const char file[], PetscBool dominant, PetscBool sprin
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A - z I. With a z that is not real A is not Hermitian, so what needs that does not solve with it */
+PetscErrorCode SystemShift(PetscScalar z, System *s)
+{
+  char text[sizeof(s->values)];
+
+  PetscFunctionBegin;
+  if (z == (PetscScalar)0) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt i = 0; i < s->csr.m; i++) {
+    PetscBool there = PETSC_FALSE;
+
+    for (PetscInt k = s->csr.i[i]; k < s->csr.i[i + 1]; k++) {
+      if (s->csr.j[k] != s->first + i) continue;
+      s->csr.a[k] -= z;
+      there = PETSC_TRUE;
+    }
+    PetscCheck(there, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "-shift: row %" PetscInt_FMT " of %s has no diagonal entry; -dominant makes some", s->first + i, s->name);
+  }
+  s->symmetric = (PetscBool)(s->symmetric && PetscImaginaryPart(z) == 0);
+  PetscCall(PetscStrncpy(text, s->values, sizeof(text)));
+  PetscCall(PetscSNPrintf(s->values, sizeof(s->values), "%s shifted", text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode SystemDestroy(System *s)
 {
   PetscFunctionBegin;

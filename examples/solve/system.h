@@ -19,6 +19,7 @@ typedef struct {
 
 PETSC_INTERN PetscErrorCode SystemGenerate(const char[], PetscReal, PetscReal, PetscInt, System *);
 PETSC_INTERN PetscErrorCode SystemLoad(const char[], PetscBool, PetscBool, PetscReal, PetscInt, System *);
+PETSC_INTERN PetscErrorCode SystemShift(PetscScalar, System *);
 PETSC_INTERN PetscErrorCode SystemDestroy(System *);
 PETSC_INTERN PetscErrorCode SystemMat(const System *, const char[], Mat *);
 PETSC_INTERN PetscErrorCode SystemBlock(const System *, Mat, PetscBool, PetscInt, Mat *);
