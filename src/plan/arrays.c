@@ -232,6 +232,29 @@ PetscErrorCode AIJTCUPatternToDevice(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   Have the pattern on the device, and no values that the host may have. Where it first comes there the parent copies
+   it. A large one, which is in large pages, is pinned
+*/
+PetscErrorCode AIJTCUPatternAlone(Mat A)
+{
+  const PetscInt *rowptr = NULL, *colidx = NULL;
+  PetscBool       first, pinned = PETSC_FALSE;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUNeverOnDevice(A, &first));
+  if (first) {
+    PetscCall(AIJTCUHostGetCSR(A, &rowptr, &colidx));
+    pinned = AIJTCUPin(colidx, A->rmap->n ? sizeof(*colidx) * (size_t)rowptr[A->rmap->n] : 0);
+  }
+  ierr = AIJTCUCallWithoutValues(A, AIJTCUPatternToDevice);
+  if (pinned) AIJTCUUnpin(colidx);
+  if (first) PetscCall(AIJTCUHostRestoreCSR(A, &rowptr, &colidx));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode AIJTCUDeviceTake(PetscScalar *to, const PetscScalar *from, size_t n)
 {
   struct CUstream_st *stream = NULL;

@@ -64,7 +64,7 @@ typedef struct {
   PetscInt         nnz;
   PetscInt        *rowptr, *colidx;
   PetscScalar     *values; /* on the host; those that count may be on the device */
-  PetscInt        *map;    /* [nnz] which entry of the matrix each of them is */
+  PetscInt        *map;    /* [nnz] which entry of the matrix each of them is; NULL until it is needed on the host */
   PetscInt        *dmap;   /* the same on the device, where it is in use */
 } AIJTCUTransposed;
 

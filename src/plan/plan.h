@@ -90,6 +90,7 @@ typedef PetscErrorCode (*AIJTCUDeviceFn)(Mat, AIJTCUPlan *, const AIJTCUDeviceCS
 /* On a device: arrays.c */
 PETSC_INTERN void           AIJTCUDeviceForgetValues(Mat, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUPatternToDevice(Mat);
+PETSC_INTERN PetscErrorCode AIJTCUPatternAlone(Mat);
 PETSC_INTERN void           AIJTCUOrderTakeCSR(AIJTCUWorkOrder *, const AIJTCUDeviceCSR *);
 PETSC_INTERN PetscErrorCode AIJTCUOrderRun(Mat, AIJTCUPlan *, AIJTCUWorkOrder *, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceFetch(Mat);

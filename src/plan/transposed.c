@@ -3,40 +3,90 @@
 
    It is multiplied like any other matrix: it has a plan, and reads the options of the matrix that it belongs to. So
    A^T B has the same bits on every run, while cuSPARSE's transposed product adds with atomics. The pattern is
-   transposed once, on the host. New values are taken where those of the matrix are. A device without memory for it has
-   none: the parent makes the product.
+   transposed once, and values are taken, where those of the matrix are. A device without memory for it has none: the
+   parent makes the product.
 */
 #include "planimpl.h"
+#include "../upstream/upstream.h"
 #include <real/real.h>
 #include <csr/transpose.h>
+#include <sparse/sparse.h>
 #if AIJTCU_HAVE_DEVICE
   #include <petscdevice_cuda.h>
 #endif
 
 #if AIJTCU_HAVE_BRICKS
-/* Transpose the pattern of A into arrays that the matrix refers to */
-static PetscErrorCode AIJTCUTransposedArrays(Mat A, const PetscInt rowptr[], const PetscInt colidx[], AIJTCUTransposed *t)
+/* Transpose the pattern of A, on the host */
+static PetscErrorCode AIJTCUTransposedPatternHost(Mat A, AIJTCUTransposed *t)
 {
+  const PetscInt *rowptr, *colidx;
+
   PetscFunctionBegin;
-  t->nnz = A->rmap->n ? rowptr[A->rmap->n] : 0;
-  PetscCall(PetscMalloc1(A->cmap->n + 1, &t->rowptr));
-  PetscCall(PetscMalloc1(t->nnz, &t->colidx));
   PetscCall(PetscMalloc1(t->nnz, &t->map));
-  PetscCall(PetscCalloc1(t->nnz, &t->values));
+  PetscCall(AIJTCUHostGetCSR(A, &rowptr, &colidx));
   CsrTransposeHost(A->rmap->n, A->cmap->n, rowptr, colidx, t->rowptr, t->colidx, t->map);
+  PetscCall(AIJTCUHostRestoreCSR(A, &rowptr, &colidx));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUTransposedPattern(Mat A, AIJTCUTransposed *t)
+  #if AIJTCU_HAVE_DEVICE
+static PetscErrorCode AIJTCUTransposedBring(const SparseTranspose *T, AIJTCUTransposed *t, cudaStream_t stream)
 {
-  const PetscInt *rowptr, *colidx;
-  PetscErrorCode  ierr;
+  PetscFunctionBegin;
+  AIJTCUHugePages(t->colidx, sizeof(*t->colidx) * (size_t)t->nnz);
+  PetscCall(AIJTCUHostCopy(t->rowptr, T->rowptr, sizeof(*t->rowptr) * (size_t)(T->nrows + 1), PETSC_FALSE, stream));
+  PetscCall(AIJTCUHostCopy(t->colidx, T->colidx, sizeof(*t->colidx) * (size_t)t->nnz, PETSC_FALSE, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same on the device, where the map stays */
+static PetscErrorCode AIJTCUTransposedPatternOnDevice(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
+{
+  AIJTCUTransposed  *t = &plan->transposed;
+  const SparseMatrix M = {.nrows = A->rmap->n, .ncols = A->cmap->n, .nnz = t->nnz, .rowptr = csr->rowptr, .colidx = csr->colidx};
+  SparseTranspose    T;
+  PetscErrorCode     ierr;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUHostGetCSR(A, &rowptr, &colidx));
-  ierr = AIJTCUTransposedArrays(A, rowptr, colidx, t);
-  PetscCall(AIJTCUHostRestoreCSR(A, &rowptr, &colidx));
+  (void)ctx;
+  AIJTCUCallDevice(*err, SparseTransposeCreate(&M, csr->stream, &T));
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  AIJTCUWorkspaceUser(PETSC_TRUE);
+  ierr    = AIJTCUTransposedBring(&T, t, csr->stream);
+  t->dmap = T.map;
+  T.map   = NULL;
+  AIJTCUCallDevice(*err, SparseTransposeDestroy(&T, HRPB_SUCCESS, csr->stream));
   PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+  #endif
+
+/* The arrays that the transpose refers to */
+static PetscErrorCode AIJTCUTransposedPattern(Mat A, AIJTCUPlan *plan, AIJTCUTransposed *t)
+{
+  HrpbError err = HRPB_ERR_UNSUPPORTED;
+  MatInfo   info;
+
+  PetscFunctionBegin;
+  AIJTCUCallParent(A, MatGetInfo(A, MAT_LOCAL, &info));
+  t->nnz = (PetscInt)info.nz_used;
+  PetscCall(PetscMalloc1(A->cmap->n + 1, &t->rowptr));
+  PetscCall(PetscMalloc1(t->nnz, &t->colidx));
+  PetscCall(PetscMalloc1(t->nnz, &t->values));
+  #if AIJTCU_HAVE_DEVICE
+  {
+    PetscBool device;
+
+    PetscCall(AIJTCUOnDevice(A, plan, &device));
+    if (device && t->nnz) {
+      PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_ITSELF, AIJTCUTransposedPatternOnDevice, NULL, &err));
+      if (err) PetscCall(PetscInfo(A, "aijtcu: the pattern of the transpose is made on the host: %s\n", HrpbErrorString(err)));
+    }
+  }
+  #else
+  (void)plan;
+  #endif
+  if (err) PetscCall(AIJTCUTransposedPatternHost(A, t));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -45,7 +95,7 @@ static PetscErrorCode AIJTCUTransposedCreate(Mat A, AIJTCUPlan *plan, AIJTCUTran
   const char *name = ((PetscObject)A)->name ? ((PetscObject)A)->name : ((PetscObject)A)->prefix;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUTransposedPattern(A, t));
+  PetscCall(AIJTCUTransposedPattern(A, plan, t));
   PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, A->cmap->n, A->rmap->n, t->rowptr, t->colidx, t->values, &t->mat));
   PetscCall(MatConvert(t->mat, plan->id.parent_type, MAT_INPLACE_MATRIX, &t->mat));
   PetscCall(AIJTCUAttach(t->mat, AIJTCU_KIND_SEQ, PETSC_FALSE, plan->id.owner ? plan->id.owner : plan));
@@ -97,13 +147,27 @@ static PetscErrorCode AIJTCUTransposedTakeCalled(const AIJTCUTransposed *t, cons
 static PetscErrorCode AIJTCUTransposedTake(AIJTCUTransposed *t, const PetscScalar *from, HrpbError *err)
 {
   PetscScalar   *to;
+  PetscBool      first;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  AIJTCUCallParent(t->mat, MatSeqAIJCUSPARSEGetArray(t->mat, &to));
+  PetscCall(AIJTCUNeverOnDevice(t->mat, &first));
+  if (first) t->mat->offloadmask = PETSC_OFFLOAD_UNALLOCATED; /* what the host has is not looked at */
+  PetscCall(AIJTCUPatternAlone(t->mat));
+  AIJTCUCallParent(t->mat, MatSeqAIJCUSPARSEGetArrayWrite(t->mat, &to));
   ierr = AIJTCUTransposedTakeCalled(t, from, to, err);
-  AIJTCUCallParent(t->mat, MatSeqAIJCUSPARSERestoreArray(t->mat, &to));
+  AIJTCUCallParent(t->mat, MatSeqAIJCUSPARSERestoreArrayWrite(t->mat, &to));
   PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUTransposedMapToHost(AIJTCUTransposed *t)
+{
+  cudaStream_t stream = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(t->nnz, &t->map));
+  AIJTCUCallOnStream(stream, AIJTCUHostCopy(t->map, t->dmap, sizeof(*t->map) * (size_t)t->nnz, PETSC_FALSE, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
   #endif
@@ -113,6 +177,9 @@ static PetscErrorCode AIJTCUTransposedTakeHost(AIJTCUTransposed *t, const PetscS
   PetscScalar *to;
 
   PetscFunctionBegin;
+  #if AIJTCU_HAVE_DEVICE
+  if (!t->map) PetscCall(AIJTCUTransposedMapToHost(t));
+  #endif
   PetscCall(MatSeqAIJGetArray(t->mat, &to));
   if (AIJTCU_PARTS > 1) ComplexTakeHost(t->nnz, t->map, (const HrpbScalar *)from, (HrpbScalar *)to);
   else CsrTakeHost(t->nnz, t->map, (const HrpbScalar *)from, (HrpbScalar *)to);

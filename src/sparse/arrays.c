@@ -96,31 +96,11 @@ PetscErrorCode AIJTCUSparsePattern(Mat C, int64_t nrows, int64_t nnz, const Hrpb
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where a pattern first comes to the device the parent copies it. A large one, which is in large pages, is pinned */
-static PetscErrorCode AIJTCUSparsePatternBack(Mat C)
-{
-  const PetscInt *rowptr = NULL, *colidx = NULL;
-  PetscBool       first, pinned = PETSC_FALSE;
-  PetscErrorCode  ierr;
-
-  PetscFunctionBegin;
-  PetscCall(AIJTCUNeverOnDevice(C, &first));
-  if (first) {
-    PetscCall(AIJTCUHostGetCSR(C, &rowptr, &colidx));
-    pinned = AIJTCUPin(colidx, C->rmap->n ? sizeof(*colidx) * (size_t)rowptr[C->rmap->n] : 0);
-  }
-  ierr = AIJTCUCallWithoutValues(C, AIJTCUPatternToDevice);
-  if (pinned) AIJTCUUnpin(colidx);
-  if (first) PetscCall(AIJTCUHostRestoreCSR(C, &rowptr, &colidx));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The values of C on the device, which are the newest then. C has its pattern */
 PetscErrorCode AIJTCUSparseWriteBegin(Mat C, PetscScalar **values)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUSparsePatternBack(C));
+  PetscCall(AIJTCUPatternAlone(C));
   AIJTCUCallParent(C, MatSeqAIJCUSPARSEGetArrayWrite(C, values));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
