@@ -38,7 +38,7 @@
 /* *H is D, or stands in for it */
 PetscErrorCode AIJTCUBoundBegin(Mat D, Mat *H)
 {
-  PetscBool    device, host = PETSC_FALSE;
+  PetscBool    device, host, bound;
   PetscInt     ld;
   PetscScalar *array, *shared;
   Mat          local;
@@ -49,7 +49,8 @@ PetscErrorCode AIJTCUBoundBegin(Mat D, Mat *H)
   if (!device) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDenseGetLocalMatrix(D, &local));
   PetscCall(PetscObjectTypeCompare((PetscObject)local, MATSEQDENSE, &host));
-  if (!host && !D->boundtocpu) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatBoundToCPU(D, &bound));
+  if (!host && !bound) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDenseGetLDA(local, &ld));
   PetscCall(MatDenseGetArray(local, &array)); /* D has it, whatever becomes of the stand-in */
   shared = array;
