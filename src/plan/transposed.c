@@ -254,9 +254,11 @@ static PetscErrorCode AIJTCUTransposedHave(Mat A, AIJTCUPlan *plan, PetscBool *h
     PetscCall(PetscLogEventBegin(MAT_AIJTCU_Analyse, A, 0, 0, 0));
     ierr = AIJTCUTransposedCreate(A, plan, t);
     PetscCall(PetscLogEventEnd(MAT_AIJTCU_Analyse, A, 0, 0, 0));
+    if (!ierr) ierr = AIJTCUTransposedFits(A, plan, have); /* the pools may have kept what its pattern was made in */
   }
-  if (ierr) (void)AIJTCUTransposedDestroy(plan);
+  if (ierr || !*have) (void)AIJTCUTransposedDestroy(plan);
   PetscCall(ierr);
+  if (!*have) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUGetPlan(t->mat, &tplan));
   tplan->id.owner        = plan->id.owner ? plan->id.owner : plan;
   tplan->id.off_diagonal = plan->id.off_diagonal;
