@@ -131,8 +131,6 @@ PetscErrorCode SystemLoad(const char file[], PetscBool dominant, PetscBool sprin
 /* A - z I. With a z that is not real A is not Hermitian, so what needs that does not solve with it */
 PetscErrorCode SystemShift(PetscScalar z, System *s)
 {
-  char text[sizeof(s->values)];
-
   PetscFunctionBegin;
   if (z == (PetscScalar)0) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt i = 0; i < s->csr.m; i++) {
@@ -146,8 +144,7 @@ PetscErrorCode SystemShift(PetscScalar z, System *s)
     PetscCheck(there, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "-shift: row %" PetscInt_FMT " of %s has no diagonal entry; -dominant makes some", s->first + i, s->name);
   }
   s->symmetric = (PetscBool)(s->symmetric && PetscImaginaryPart(z) == 0);
-  PetscCall(PetscStrncpy(text, s->values, sizeof(text)));
-  PetscCall(PetscSNPrintf(s->values, sizeof(s->values), "%s shifted", text));
+  PetscCall(PetscStrlcat(s->values, " shifted", sizeof(s->values)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
