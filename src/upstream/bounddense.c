@@ -35,11 +35,21 @@
 */
 #include "upstream.h"
 
+/* A matrix of the host with an array of D */
+PetscErrorCode AIJTCUDenseStandIn(Mat D, PetscScalar *array, Mat *H)
+{
+  PetscInt ld;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetLDA(D, &ld));
+  PetscCall(MatCreateDenseFromVecType(PetscObjectComm((PetscObject)D), VECSTANDARD, D->rmap->n, D->cmap->n, D->rmap->N, D->cmap->N, ld, array, H));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* *H is D, or stands in for it */
 PetscErrorCode AIJTCUBoundBegin(Mat D, Mat *H)
 {
   PetscBool    device, host, bound;
-  PetscInt     ld;
   PetscScalar *array, *shared;
   Mat          local;
 
@@ -51,11 +61,10 @@ PetscErrorCode AIJTCUBoundBegin(Mat D, Mat *H)
   PetscCall(PetscObjectTypeCompare((PetscObject)local, MATSEQDENSE, &host));
   PetscCall(MatBoundToCPU(D, &bound));
   if (!host && !bound) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatDenseGetLDA(local, &ld));
   PetscCall(MatDenseGetArray(local, &array)); /* D has it, whatever becomes of the stand-in */
   shared = array;
   PetscCall(MatDenseRestoreArray(local, &array));
-  PetscCall(MatCreateDenseFromVecType(PetscObjectComm((PetscObject)D), VECSTANDARD, D->rmap->n, D->cmap->n, D->rmap->N, D->cmap->N, ld, shared, H));
+  PetscCall(AIJTCUDenseStandIn(D, shared, H));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -39,17 +39,6 @@ static PetscErrorCode AIJTCUDenseSolveGet(Mat F, AIJTCUDenseSolve **s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A MATSEQDENSE with an array of D on the host */
-static PetscErrorCode AIJTCUDenseStandIn(Mat D, const PetscScalar *array, Mat *H)
-{
-  PetscInt ld;
-
-  PetscFunctionBegin;
-  PetscCall(MatDenseGetLDA(D, &ld));
-  PetscCall(MatCreateDenseFromVecType(PETSC_COMM_SELF, VECSTANDARD, D->rmap->n, D->cmap->n, D->rmap->n, D->cmap->n, ld, (PetscScalar *)array, H));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* B and X may be one matrix */
 static PetscErrorCode AIJTCUDenseSolveOnHost(Mat F, AIJTCUMatSolveFn solve, Mat B, Mat X)
 {
@@ -63,7 +52,7 @@ static PetscErrorCode AIJTCUDenseSolveOnHost(Mat F, AIJTCUMatSolveFn solve, Mat 
   PetscCall(MatDenseGetArray(X, &x));
   PetscCall(AIJTCUDenseStandIn(X, x, &of_x));
   if (X == B) of_b = of_x;
-  else PetscCall(AIJTCUDenseStandIn(B, b, &of_b));
+  else PetscCall(AIJTCUDenseStandIn(B, (PetscScalar *)b, &of_b));
   ierr = (*solve)(F, of_b, of_x);
   if (X != B) PetscCall(MatDestroy(&of_b));
   PetscCall(MatDestroy(&of_x));

@@ -94,6 +94,7 @@ PETSC_INTERN PetscErrorCode AIJTCUNormOfColumns(Mat, PetscReal *);
 PETSC_INTERN PetscErrorCode AIJTCUAlsoOnHost(Vec);
 
 /* bounddense.c */
+PETSC_INTERN PetscErrorCode AIJTCUDenseStandIn(Mat, PetscScalar *, Mat *);
 PETSC_INTERN PetscErrorCode AIJTCUBoundBegin(Mat, Mat *);
 PETSC_INTERN PetscErrorCode AIJTCUBoundEnd(Mat, Mat *);
 
