@@ -194,19 +194,32 @@ static PetscErrorCode AIJTCUFactorWrap(Mat F, IS r, IS c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode AIJTCUGetFactorBare(Mat A, const AIJTCUPlan *plan, GetFactorFn getfactor, MatFactorType ftype, Mat *F)
+{
+  PetscFunctionBegin;
+  if (plan) AIJTCUCallParentBare(A, (*getfactor)(A, ftype, F));
+  else PetscCall((*getfactor)(A, ftype, F));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatGetFactor_AIJTCU(Mat A, MatFactorType ftype, Mat *F)
 {
-  AIJTCUPlan *plan;
-  GetFactorFn getfactor = parent_getfactor[ftype];
-  PetscBool   part;
+  const PetscBool bound     = A->boundtocpu;
+  GetFactorFn     getfactor = parent_getfactor[ftype];
+  AIJTCUPlan     *plan;
+  PetscBool       part;
+  PetscErrorCode  ierr;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCall(AIJTCUIsPart(A, &part));
   /* The default of a host matrix is PETSc's own solver */
   if (plan && !plan->id.device) PetscCall(MatSolverTypeGet(MATSOLVERPETSC, MATSEQAIJ, ftype, NULL, NULL, &getfactor));
-  if (plan) AIJTCUCallParentBare(A, (*getfactor)(A, ftype, F));
-  else PetscCall((*getfactor)(A, ftype, F));
+  /* Of a bound matrix PETSc makes Cholesky and ICC of the host in a matrix of another kind: solutions are zero */
+  if (plan || part) A->boundtocpu = PETSC_FALSE;
+  ierr = AIJTCUGetFactorBare(A, plan, getfactor, ftype, F);
+  A->boundtocpu = bound;
+  PetscCall(ierr);
   if ((plan || part) && *F) PetscCall(AIJTCUFactorWrap(*F, NULL, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

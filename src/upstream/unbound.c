@@ -58,6 +58,19 @@
 
    Needed: 3.24 to 3.26. Gone when: nothing says it; try the lines above. Ours: matsolve.c, with a GPU.
 
+   Cholesky and ICC of a MATSEQAIJCUSPARSE that is bound to the host give zeros
+
+     MatGetFactor_seqaijcusparse_cusparse() then takes the functions of the host, which solve as for a MATSEQSBAIJ. The
+     factor is a MATSEQAIJCUSPARSE, and has no block rows for them.
+
+       MatBindToCPU(A, PETSC_TRUE);
+       MatGetFactor(A, MATSOLVERCUSPARSE, MAT_FACTOR_ICC, &F);  // and symbolic and numeric phase
+       MatSolve(F, b, x);  // x is not written
+
+     What would help: a factor of MATSEQSBAIJ, as of MATSOLVERPETSC.
+
+   Needed: 3.24 to 3.26. Gone when: nothing says it; try the lines above. Ours: matsolve.c, with a GPU.
+
    Here a bound matrix is not bound for as long as such a call takes: AIJTCUCallUnbound(). The duplicate of a parallel
    one is bound, and freed again
 */

@@ -289,6 +289,8 @@ int main(int argc, char **args)
   t.bound = PETSC_TRUE;
   PetscCall(TestPackage(&t, MAT_FACTOR_LU, NULL));
   PetscCall(TestPackage(&t, MAT_FACTOR_ILU, NULL));
+  PetscCall(TestFactor(&t, MAT_FACTOR_CHOLESKY));
+  PetscCall(TestFactor(&t, MAT_FACTOR_ICC));
   t.bound = PETSC_FALSE;
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(factors); i++) PetscCall(TestFactor(&t, factors[i]));
   PetscCall(PetscFinalize());
