@@ -206,31 +206,44 @@ static PetscErrorCode AIJTCUSelect(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   The first operand of C that is an aijtcu of a device, or NULL; whether one is there, not bound to the host; and
-   whether an operand is of another type. The last two may be left out together
-*/
-static PetscErrorCode AIJTCUOperandOfDevice(Mat C, Mat *A, PetscBool *there, PetscBool *other)
+/* plan: that of A, or NULL */
+static inline PetscBool AIJTCUIsOfDevice(const AIJTCUPlan *plan)
 {
-  const Mat operand[3] = {C->product->A, C->product->B, C->product->C};
+  return (PetscBool)(plan && plan->id.own_name && plan->id.device);
+}
+
+/* The first operand of C that is an aijtcu of a device, or NULL */
+static PetscErrorCode AIJTCUOperandOfDevice(Mat C, Mat *A)
+{
+  const Mat   operand[3] = {C->product->A, C->product->B, C->product->C};
+  AIJTCUPlan *plan;
 
   PetscFunctionBegin;
   *A = NULL;
-  if (there) *there = *other = PETSC_FALSE;
-  for (int i = 0; i < 3; i++) {
-    AIJTCUPlan *plan   = NULL;
-    PetscBool   device = PETSC_FALSE;
-
+  for (int i = 0; i < 3 && !*A; i++) {
     if (!operand[i]) continue;
     PetscCall(AIJTCUGetPlan(operand[i], &plan));
-    if (!plan || !plan->id.own_name || !plan->id.device) {
-      if (other) *other = PETSC_TRUE;
-      continue;
-    }
-    if (!*A) *A = operand[i];
-    if (!there) break;
-    PetscCall(AIJTCUAtDevice(operand[i], plan, &device));
-    if (device) *there = PETSC_TRUE;
+    if (AIJTCUIsOfDevice(plan)) *A = operand[i];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of the operands of C: whether an aijtcu of a device is not bound to the host, and whether one is of another type */
+static PetscErrorCode AIJTCUOperandsTypes(Mat C, PetscBool *there, PetscBool *other)
+{
+  const Mat   operand[3] = {C->product->A, C->product->B, C->product->C};
+  AIJTCUPlan *plan;
+  PetscBool   device;
+
+  PetscFunctionBegin;
+  *there = *other = PETSC_FALSE;
+  for (int i = 0; i < 3; i++) {
+    if (!operand[i]) continue;
+    PetscCall(AIJTCUGetPlan(operand[i], &plan));
+    if (AIJTCUIsOfDevice(plan)) {
+      PetscCall(AIJTCUAtDevice(operand[i], plan, &device));
+      if (device) *there = PETSC_TRUE;
+    } else *other = PETSC_TRUE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -247,7 +260,8 @@ static PetscErrorCode AIJTCUProductIsForHost(Mat C, PetscBool *is)
   PetscBool          sparse, dense, there, other, all;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUOperandOfDevice(C, &A, &there, &other));
+  PetscCall(AIJTCUOperandOfDevice(C, &A));
+  PetscCall(AIJTCUOperandsTypes(C, &there, &other));
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)product->A, &sparse, MATSEQAIJ, MATMPIAIJ, ""));
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)product->B, &dense, MATSEQDENSE, MATMPIDENSE, ""));
   PetscCall(AIJTCUProductIsSparse(C, &all));
@@ -261,7 +275,7 @@ static PetscErrorCode MatProductSymbolic_AIJTCU_Host(Mat C)
   Mat A;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUOperandOfDevice(C, &A, NULL, NULL));
+  PetscCall(AIJTCUOperandOfDevice(C, &A));
   PetscCheck(A, PetscObjectComm((PetscObject)C), PETSC_ERR_ARG_WRONGSTATE, "No operand is an aijtcu of a device any more: call MatProductSetFromOptions() again");
   PetscCall(AIJTCUHostProductSymbolic(C, ((PetscObject)A)->type_name));
   PetscCall(AIJTCUInheritFromOperands(C));
