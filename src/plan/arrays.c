@@ -233,8 +233,8 @@ PetscErrorCode AIJTCUPatternToDevice(Mat A)
 }
 
 /*
-   Have the pattern on the device, and no values that the host may have. Where it first comes there the parent copies
-   it. A large one, which is in large pages, is pinned
+   Have the pattern on the device, and no values that the host may have, unless A had values there. Where the pattern
+   first comes there the parent copies it. A large one, which is in large pages, is pinned
 */
 PetscErrorCode AIJTCUPatternAlone(Mat A)
 {

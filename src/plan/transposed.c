@@ -217,7 +217,7 @@ static PetscErrorCode AIJTCUTransposedValues(Mat A, PetscBool device, AIJTCUTran
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether there is memory for it where A is. PETSc ends a program that has none on a device */
+/* Whether there is memory for it, and the map, where A is. PETSc ends a program that has none on a device */
 static PetscErrorCode AIJTCUTransposedFits(Mat A, AIJTCUPlan *plan, PetscBool *fits)
 {
   PetscFunctionBegin;
@@ -226,10 +226,12 @@ static PetscErrorCode AIJTCUTransposedFits(Mat A, AIJTCUPlan *plan, PetscBool *f
   {
     PetscBool device;
     MatInfo   info;
+    size_t    bytes;
 
     PetscCall(AIJTCUOnDevice(A, plan, &device));
     PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
-    if (device) PetscCall(AIJTCUDeviceAsk((size_t)info.nz_used * (sizeof(PetscScalar) + sizeof(PetscInt)) + (size_t)(A->cmap->n + 1) * sizeof(PetscInt), fits));
+    bytes = (size_t)info.nz_used * (sizeof(PetscScalar) + sizeof(PetscInt) + (plan->transposed.dmap ? 0 : sizeof(PetscInt))) + (size_t)(A->cmap->n + 1) * sizeof(PetscInt);
+    if (device) PetscCall(AIJTCUDeviceAsk(bytes, fits));
   }
   if (!*fits) PetscCall(PetscInfo(A, "aijtcu: no transpose, the parent's product instead: %s\n", HrpbErrorString(HRPB_ERR_DEVICE_MEMORY)));
   #else

@@ -204,7 +204,7 @@ static PetscErrorCode AIJTCUGetFactorBare(Mat A, const AIJTCUPlan *plan, GetFact
 
 static PetscErrorCode MatGetFactor_AIJTCU(Mat A, MatFactorType ftype, Mat *F)
 {
-  const PetscBool bound     = A->boundtocpu;
+  const PetscBool bound = A->boundtocpu, symmetric = (PetscBool)(ftype == MAT_FACTOR_CHOLESKY || ftype == MAT_FACTOR_ICC);
   GetFactorFn     getfactor = parent_getfactor[ftype];
   AIJTCUPlan     *plan;
   PetscBool       part;
@@ -216,7 +216,7 @@ static PetscErrorCode MatGetFactor_AIJTCU(Mat A, MatFactorType ftype, Mat *F)
   /* The default of a host matrix is PETSc's own solver */
   if (plan && !plan->id.device) PetscCall(MatSolverTypeGet(MATSOLVERPETSC, MATSEQAIJ, ftype, NULL, NULL, &getfactor));
   /* Of a bound matrix PETSc makes Cholesky and ICC of the host in a matrix of another kind: solutions are zero */
-  if (plan || part) A->boundtocpu = PETSC_FALSE;
+  if (symmetric && (plan || part)) A->boundtocpu = PETSC_FALSE;
   ierr = AIJTCUGetFactorBare(A, plan, getfactor, ftype, F);
   A->boundtocpu = bound;
   PetscCall(ierr);

@@ -26,12 +26,11 @@
      What would help: the array on the host copied where boundtocpu is set.
 
    Needed: 3.24 to 3.26. Gone when: "MatDenseGetSubMatrix() of a bound matrix" of upstream.c, 2 processes, and
-   "MatAXPY() of a dense matrix that is bound". Ours: haloshort.c for products, blockmg.c and
-   blocksolve.c ("cuda_bound"), with a GPU.
+   "MatAXPY() of a dense matrix that is bound". Ours: haloshort.c for products, blockmg.c and blocksolve.c
+   ("cuda_bound"), with a GPU.
 
    Blocks of KSPMatSolve(), PETSc's as well as ours, and of PCMatApply() with multigrid, are taken as blocks of the host
-   with the same array.
-   Products go through the host: src/product/productpieces.c
+   with the same array. Products go through the host: src/product/productpieces.c
 */
 #include "upstream.h"
 

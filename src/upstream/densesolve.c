@@ -115,7 +115,7 @@ static PetscErrorCode MatLUFactorNumeric_AIJTCU_Dense(Mat F, Mat A, const MatFac
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* After the symbolic phase of an LU or ILU */
+/* F has just been made, or its symbolic phase: what it has for the numeric phase of an LU or ILU is wrapped */
 PetscErrorCode AIJTCUDenseSolveEnter(Mat F)
 {
   AIJTCUDenseSolve *s;

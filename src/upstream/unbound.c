@@ -71,8 +71,8 @@
 
    Needed: 3.24 to 3.26. Gone when: nothing says it; try the lines above. Ours: matsolve.c, with a GPU.
 
-   Here a bound matrix is not bound for as long as such a call takes: AIJTCUCallUnbound(). The duplicate of a parallel
-   one is bound, and freed again
+   Here a bound matrix is not bound for as long as such a call takes: AIJTCUCallUnbound(), and MatGetFactor_AIJTCU() for
+   Cholesky and ICC. The duplicate of a parallel one is bound, and freed again
 */
 #include "upstream.h"
 
