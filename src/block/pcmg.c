@@ -333,6 +333,11 @@ static PetscErrorCode AIJTCUMGOperatorsSync(PC pc, AIJTCUMG *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   MatProductSymbolic() binds C to the host where A is bound and says that this propagates, as prolongators of PCGAMG do.
+   MatAXPY() with such a C would add old numbers (bounddense.c of src/upstream): the cycle's blocks are as X is, which
+   is not bound
+*/
 static PetscErrorCode AIJTCUMGProductCreate(Mat A, PetscBool transposed, Mat B, Mat *C)
 {
   PetscFunctionBegin;
@@ -340,6 +345,7 @@ static PetscErrorCode AIJTCUMGProductCreate(Mat A, PetscBool transposed, Mat B, 
   PetscCall(MatProductSetType(*C, transposed ? MATPRODUCT_AtB : MATPRODUCT_AB));
   PetscCall(MatProductSetFromOptions(*C));
   PetscCall(MatProductSymbolic(*C));
+  PetscCall(MatBindToCPU(*C, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
