@@ -223,6 +223,30 @@ static PetscErrorCode First(int which)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* P^T A P has the block size of a MATMAIJ P, which becomes one of our matrices */
+static PetscErrorCode BlockSizes(PetscInt dof)
+{
+  Mat      A, P, M, C;
+  PetscInt m, rbs, cbs;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJTCU, 2 * ROWS, &P));
+  PetscCall(MatCreateMAIJ(P, dof, &M));
+  PetscCall(MatGetLocalSize(M, &m, NULL));
+  PetscCall(MatCreateConstantDiagonal(PETSC_COMM_WORLD, m, m, PETSC_DETERMINE, PETSC_DETERMINE, 2, &C));
+  PetscCall(MatConvert(C, MATAIJ, MAT_INITIAL_MATRIX, &A));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatConvert(A, MATAIJTCU, MAT_INPLACE_MATRIX, &A));
+  PetscCall(MatPtAP(A, M, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
+  PetscCall(MatGetBlockSizes(C, &rbs, &cbs));
+  if (rbs != dof || cbs != dof) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "MatPtAP() has block sizes %" PetscInt_FMT " and %" PetscInt_FMT " for %" PetscInt_FMT " unknowns a point\n", rbs, cbs, dof));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&P));
+  PetscCall(MatDestroy(&M));
+  PetscCall(MatDestroy(&C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const PetscInt dofs[] = {2, 13};
@@ -232,6 +256,7 @@ int main(int argc, char **argv)
   PetscCall(PetscDLLibraryRegister_petscaijtcu());
   for (int k = 0; k < 8; k++) PetscCall(Test(dofs[k % 2], k & 2 ? ROWS : 2 * ROWS, (PetscBool)(k > 3)));
   for (int which = 0; which < 3; which++) PetscCall(First(which));
+  for (int k = 0; k < 2; k++) PetscCall(BlockSizes(dofs[k]));
   /* Nobody multiplies these, and nothing of them is left */
   PetscCall(Create(MATAIJTCU, ROWS, &A));
   for (int k = 0; k < 2; k++) {

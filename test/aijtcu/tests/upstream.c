@@ -808,6 +808,23 @@ static PetscErrorCode BlockSizes(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* On several processes they are kept */
+static PetscErrorCode BlockSizesOfMAIJ(void)
+{
+  Mat      A, M;
+  PetscInt bs;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJ, 1, &A));
+  PetscCall(MatCreateMAIJ(A, 2, &M));
+  PetscCall(MatConvert(M, MATAIJ, MAT_INPLACE_MATRIX, &M));
+  PetscCall(MatGetBlockSize(M, &bs));
+  PetscCall(Repaired((PetscBool)(bs == 2), "MatConvert() of a MATSEQMAIJ"));
+  PetscCall(MatDestroy(&M));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A part of a matrix has its rows, and the columns of others */
 static PetscErrorCode PartsOfProcesses(void)
 {
@@ -928,6 +945,7 @@ int main(int argc, char **argv)
 #if PetscDefined(USE_COMPLEX)
     PetscCall(HermitianNoMore());
 #endif
+    if (size == 1) PetscCall(BlockSizesOfMAIJ());
     if (size > 1) PetscCall(LateType());
     if (size > 1) PetscCall(StateOfAXPY());
     if (size > 1) PetscCall(WholeMatrix());
