@@ -30,6 +30,8 @@ typedef struct {
   Vec      D;      /* what to multiply with, or NULL: not known yet */
   PetscInt dblock; /* rows of a block of D, 1 for a diagonal */
 
+  PetscInt64 blocks; /* entries of the blocks of PCPBJACOBI that PETSc may have memory of the device for */
+
   /* PETSc's own */
   PetscErrorCode (*setup)(PC);
   PetscErrorCode (*reset)(PC);
@@ -304,15 +306,38 @@ static PetscErrorCode AIJTCUJacobiSetUpParent(PC pc, AIJTCUJacobi *j, const AIJT
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Before more blocks come than PETSc's PCPBJACOBI has memory for, it is made anew: blockdiagonal.c of src/upstream */
+static PetscErrorCode AIJTCUJacobiMakeRoom(PC pc, AIJTCUJacobi *j)
+{
+  PetscErrorCode (*const setup)(PC)   = pc->ops->setup;
+  PetscErrorCode (*const destroy)(PC) = pc->ops->destroy;
+  const PetscInt64 had                = j->blocks;
+  PetscInt         n, bs;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(pc->pmat, &n, NULL));
+  PetscCall(MatGetBlockSize(pc->pmat, &bs));
+  j->blocks = PetscMax(had, (PetscInt64)n * bs);
+  if (!had || j->blocks == had) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall((*j->destroy)(pc));
+  PetscCall((*create_pbjacobi)(pc));
+  j->destroy       = pc->ops->destroy;
+  pc->ops->setup   = setup;
+  pc->ops->destroy = destroy;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCSetUp_Jacobi_AIJTCU(PC pc)
 {
   AIJTCUJacobi *j;
   AIJTCUPlan   *plan;
-  PetscBool     points, varying;
+  PetscBool     points, blocks, varying;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUJacobiGet(pc, &j));
   PetscCall(VecDestroy(&j->D));
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCPBJACOBI, &blocks));
+  if (blocks) PetscCall(AIJTCUJacobiMakeRoom(pc, j));
   pc->ops->matapply          = j->matapply;
   pc->ops->matapplytranspose = j->matapplytranspose;
   pc->ops->apply             = j->created[0]; /* blockdiagonal.c of src/upstream */

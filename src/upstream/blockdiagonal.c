@@ -26,7 +26,23 @@
 
    Needed: 3.24 to 3.26. Gone when: "PCPBJACOBI of a matrix of the host" of upstream.c. Ours: blocksizes.c, with a GPU.
 
-   The set-up in pcjacobi.c begins with the functions of the host.
+   PCPBJACOBI keeps its memory on the device when a larger matrix comes
+
+     PCSetUp_PBJacobi_CUDA() allocates once, there is no PCReset() for it, and the blocks of the next matrix are copied
+     behind the end. PCGAMG sets up its levels anew for a new pattern: the solvers of the levels stay, and a level may
+     have more rows than before. What lies there on the device has other numbers then, or a kernel reads an illegal
+     address.
+
+       PCSetOperators(pc, A, A); PCSetUp(pc);  // A is a MATAIJCUSPARSE with 20 rows
+       PCReset(pc);
+       PCSetOperators(pc, B, B); PCSetUp(pc);  // B has 2000
+
+     What would help: PCReset() that frees the memory, or the size beside it, as PCVPBJACOBI has it.
+
+   Needed: 3.24 to 3.26. Gone when: nothing says it; read PCSetUp_PBJacobi_CUDA(). Ours: blocksizes.c.
+
+   The set-up in pcjacobi.c begins with the functions of the host, and makes PETSc's preconditioner anew where more
+   entries come.
 
    Here are the rows of the diagonal blocks as CSR. at is workspace for row numbers
 */

@@ -1,4 +1,4 @@
-static char help[] = "A matrix with block sizes that was preallocated: the inverses of its diagonal blocks, and pbjacobi, also after the matrix was bound to the host, are those of MATAIJ. Prints on error only.\n\n";
+static char help[] = "A matrix with block sizes that was preallocated: the inverses of its diagonal blocks, and pbjacobi, also after the matrix was bound to the host, are those of MATAIJ. pbjacobi for a matrix with more rows than before. Prints on error only.\n\n";
 
 #include <petscaijtcu.h>
 #include <petscksp.h>
@@ -68,11 +68,56 @@ static PetscErrorCode Test(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A preconditioner that was reset, for more blocks than before, and for larger ones. PCGAMG does so with its levels */
+static PetscErrorCode Larger(void)
+{
+  const PetscInt bs[] = {1, 2, 4, 1}, n[] = {20, 800000, 800000, 40};
+  PC             pc;
+
+  PetscFunctionBegin;
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetType(pc, PCPBJACOBI));
+  for (int k = 0; k < 4; k++) {
+    Mat       A;
+    Vec       x, y;
+    PetscInt  r0, r1;
+    PetscReal norm;
+
+    PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+    PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n[k], n[k]));
+    PetscCall(MatSetBlockSize(A, bs[k]));
+    PetscCall(MatSetType(A, MATAIJTCU));
+    PetscCall(MatSeqAIJSetPreallocation(A, 1, NULL));
+    PetscCall(MatMPIAIJSetPreallocation(A, 1, NULL, 0, NULL));
+    PetscCall(MatGetOwnershipRange(A, &r0, &r1));
+    for (PetscInt i = r0; i < r1; i++) PetscCall(MatSetValue(A, i, i, 2, INSERT_VALUES));
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatCreateVecs(A, &x, &y));
+    PetscCall(VecSet(x, 2));
+    PetscCall(PCReset(pc));
+    PetscCall(PCSetOperators(pc, A, A));
+    for (int t = 0; t < 2; t++) {
+      if (t) PetscCall(PCApplyTranspose(pc, x, y));
+      else PetscCall(PCApply(pc, x, y));
+      PetscCall(VecShift(y, -1));
+      PetscCall(VecNorm(y, NORM_INFINITY, &norm));
+      if (!(norm <= 10 * PETSC_MACHINE_EPSILON)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "pbjacobi of %" PetscInt_FMT " rows after fewer: an error of %g\n", n[k], (double)norm));
+    }
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&y));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscCall(PCDestroy(&pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscDLLibraryRegister_petscaijtcu());
   PetscCall(Test());
+  PetscCall(Larger());
   PetscCall(PetscFinalize());
   return 0;
 }
