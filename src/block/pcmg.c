@@ -334,9 +334,9 @@ static PetscErrorCode AIJTCUMGOperatorsSync(PC pc, AIJTCUMG *s)
 }
 
 /*
-   MatProductSymbolic() binds C to the host where A is bound and says that this propagates, as prolongators of PCGAMG do.
-   MatAXPY() with such a C would add old numbers (bounddense.c of src/upstream): the cycle's blocks are as X is, which
-   is not bound
+   MatProductSymbolic() binds C to the host where A is bound and says that this propagates, as prolongators of PCGAMG
+   do. MatAXPY() with such a C would add old numbers (bounddense.c of src/upstream): the cycle's blocks are as X is,
+   which is not bound
 */
 static PetscErrorCode AIJTCUMGProductCreate(Mat A, PetscBool transposed, Mat B, Mat *C)
 {

@@ -12,8 +12,8 @@
 
    MatConvert() of a MATSEQMAIJ to MATSEQAIJ loses its block sizes
 
-     MatConvert_MPIMAIJ_MPIAIJ() gives them to the new matrix, MatConvert_SeqMAIJ_SeqAIJ() does not. So P^T A P has block
-     size 1, where it has that of the MATMAIJ with a MATAIJ. PCPBJACOBI on the levels of a PCMG then is PCJACOBI.
+     MatConvert_MPIMAIJ_MPIAIJ() gives them to the new matrix, MatConvert_SeqMAIJ_SeqAIJ() does not. So P^T A P has
+     block size 1, where it has that of the MATMAIJ with a MATAIJ. PCPBJACOBI on the levels of a PCMG then is PCJACOBI.
 
        MatCreateMAIJ(P, 2, &M);               // one process
        MatConvert(M, MATAIJ, MAT_INITIAL_MATRIX, &B);
