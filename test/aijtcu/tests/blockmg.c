@@ -279,6 +279,21 @@ static PetscErrorCode TestOperators(DM da, KSP ksp, PC pc, Mat A, MatType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The operator is bound to the host before the levels are made, so are PCGAMG's prolongators */
+static PetscErrorCode TestBoundFirst(KSP ksp, PC pc, Mat A, MatType type)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPReset(ksp));
+  PetscCall(MatBindToCPU(A, PETSC_TRUE));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(CompareWidths(pc, A, type, "levels of a bound operator"));
+  PetscCall(MatBindToCPU(A, PETSC_FALSE));
+  PetscCall(KSPReset(ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(CompareWidths(pc, A, type, "levels of one that is not bound any more"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Operators(KSP ksp, Mat A, Mat P, void *ctx)
 {
   DM da;
@@ -294,7 +309,7 @@ static PetscErrorCode Operators(KSP ksp, Mat A, Mat P, void *ctx)
 int main(int argc, char **argv)
 {
   char      dense[32]   = MATDENSE;
-  PetscBool restriction = PETSC_FALSE, interpolation = PETSC_FALSE, from_dm = PETSC_FALSE, steady = PETSC_FALSE, square = PETSC_FALSE, device;
+  PetscBool restriction = PETSC_FALSE, interpolation = PETSC_FALSE, from_dm = PETSC_FALSE, steady = PETSC_FALSE, square = PETSC_FALSE, bound_first = PETSC_FALSE, device;
   PetscInt  dof = 1, products = 0;
   DM        da;
   KSP       ksp;
@@ -311,6 +326,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsString("-dense_type", "Type of the blocks", NULL, dense, dense, sizeof(dense), NULL));
   PetscCall(PetscOptionsInt("-dof", "Unknowns of a point", NULL, dof, &dof, NULL));
   PetscCall(PetscOptionsInt("-bound", "Blocks that are bound to the host: 1 right-hand sides, 2 solutions, 3 both", NULL, bound, &bound, NULL));
+  PetscCall(PetscOptionsBool("-bound_first", "The operator is bound to the host before the levels are made, too", NULL, bound_first, &bound_first, NULL));
   PetscCall(PetscOptionsInt("-products", "Number of products with the operator in a PCMatApply()", NULL, products, &products, NULL));
   PetscCall(PetscOptionsBool("-interpolation", "Scale the interpolations, too", NULL, interpolation, &interpolation, NULL));
   PetscCall(PetscOptionsBool("-steady", "Look for objects that are made in each application", NULL, steady, &steady, NULL));
@@ -348,6 +364,7 @@ int main(int argc, char **argv)
   if (from_dm) PetscCall(CompareWidths(pc, A, dense, "operators of a DM"));
   else if (steady) PetscCall(TestSteady(pc, A, dense));
   else PetscCall(TestOperators(da, ksp, pc, A, dense));
+  if (bound_first) PetscCall(TestBoundFirst(ksp, pc, A, dense));
   if (interpolation) PetscCall(TestInterpolation(pc, A, dense));
   if (restriction) PetscCall(TestRestriction(pc, A, dense));
   if (square) { /* with blocks of the host, and its operator on a device, the cycle is PETSc's, which is wrong there */
@@ -470,6 +487,11 @@ int main(int argc, char **argv)
       suffix: cuda_bound
       nsize: {{1 2}}
       args: -pc_type gamg -bound {{1 2 3}} -pc_mg_type {{multiplicative additive}}
+
+    test:
+      suffix: cuda_bound_first
+      nsize: {{1 2}}
+      args: -pc_type gamg -bound_first -mg_levels_ksp_type {{chebyshev richardson}} -mg_levels_pc_type {{jacobi pbjacobi}}
 
     test: # its set-up is not that of PCMG
       suffix: cuda_hmg
