@@ -584,6 +584,16 @@ static PetscErrorCode MatResetHash_AIJTCU(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MatMPIAIJGetLocalMatMerge_AIJTCU(Mat A, MatReuse reuse, IS *columns, Mat *merged)
+{
+  AIJTCUIdentity *id;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetIdentity(A, &id));
+  AIJTCUCallUnbound(A, PETSC_FALSE, ((PetscErrorCode (*)(Mat, MatReuse, IS *, Mat *))id->composed[AIJTCU_LOCAL_MERGE])(A, reuse, columns, merged));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatStoreValues_AIJTCU(Mat A)
 {
   AIJTCUPlan *plan;
@@ -685,6 +695,7 @@ static const AIJTCUComposed composed[AIJTCU_NCOMPOSED] = {
   [AIJTCU_SET_PREALLOCATION_MPI] = {"MatMPIAIJSetPreallocation_C",                 (AIJTCUFn)MatMPIAIJSetPreallocation_AIJTCU, AIJTCU_FOR_DEVICE | AIJTCU_FOR_MPI                },
   [AIJTCU_RESET_PREALLOCATION]   = {"MatResetPreallocation_C",                     (AIJTCUFn)MatResetPreallocation_AIJTCU,    AIJTCU_FOR_DEVICE                                 },
   [AIJTCU_RESET_HASH]            = {"MatResetHash_C",                              (AIJTCUFn)MatResetHash_AIJTCU,             AIJTCU_FOR_DEVICE                                 },
+  [AIJTCU_LOCAL_MERGE]           = {"MatMPIAIJGetLocalMatMerge_C",                 (AIJTCUFn)MatMPIAIJGetLocalMatMerge_AIJTCU, AIJTCU_FOR_DEVICE | AIJTCU_FOR_MPI                },
   [AIJTCU_STORE_VALUES]          = {"MatStoreValues_C",                            (AIJTCUFn)MatStoreValues_AIJTCU,           AIJTCU_FOR_OWN                                    },
   [AIJTCU_RETRIEVE_VALUES]       = {"MatRetrieveValues_C",                         (AIJTCUFn)MatRetrieveValues_AIJTCU,        AIJTCU_FOR_OWN                                    },
   [AIJTCU_PRODUCT_ANY]           = {"MatProductSetFromOptions_anytype_C",          (AIJTCUFn)MatProductSetFromOptions_AIJTCU, CONVERSION                                        },

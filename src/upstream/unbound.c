@@ -71,6 +71,20 @@
 
    Needed: 3.24 to 3.26. Gone when: nothing says it; try the lines above. Ours: matsolve.c, with a GPU.
 
+   MatMPIAIJGetLocalMatMerge() of a MATMPIAIJCUSPARSE that is bound to the host is an error
+
+     It merges the two blocks on the device, and takes their values there first.
+
+       MatBindToCPU(A, PETSC_TRUE);
+       MatMPIAIJGetLocalMatMerge(A, MAT_INITIAL_MATRIX, NULL, &B);  // 2 processes: error, "Cannot copy to GPU"
+
+     A sparse product that was set up before B was bound calls it as well.
+
+     What would help: the function of MATMPIAIJ while the matrix is bound.
+
+   Needed: 3.24 to 3.26. Gone when: "MatMPIAIJGetLocalMatMerge() of a bound matrix" of upstream.c. Ours: type.c, with a
+   GPU.
+
    Here a bound matrix is not bound for as long as such a call takes: AIJTCUCallUnbound(), and MatGetFactor_AIJTCU() for
    Cholesky and ICC. The duplicate of a parallel one is bound, and freed again
 */

@@ -784,6 +784,52 @@ static PetscErrorCode TestWhole(void)
 }
 
 /*
+   The rows of this process with the columns of both blocks, of a matrix that is bound to the host: made, filled again,
+   and filled again after it was freed
+*/
+static PetscErrorCode TestBoundMerge(PetscInt m, PetscInt n)
+{
+  const char *const what[] = {"bound", "changed", "free again"};
+  Mat               A, R, D, sub[2];
+  IS                columns[2];
+  PetscMPIInt       size;
+  PetscBool         is;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Create(MATAIJTCU, m, n, &A));
+  PetscCall(Create(MATAIJ, m, n, &R));
+  PetscCall(MatScale(A, 2)); /* on the device alone */
+  PetscCall(MatScale(R, 2));
+  PetscCall(MatBindToCPU(A, PETSC_TRUE));
+  for (PetscInt k = 0; k < 3; k++) {
+    const MatReuse reuse = k ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX;
+    PetscReal      norms[2];
+
+    if (k == 2) PetscCall(MatBindToCPU(A, PETSC_FALSE));
+    PetscCall(MatMPIAIJGetLocalMatMerge(A, reuse, &columns[0], &sub[0]));
+    PetscCall(MatMPIAIJGetLocalMatMerge(R, reuse, &columns[1], &sub[1]));
+    PetscCall(ISEqualUnsorted(columns[0], columns[1], &is));
+    if (!is) PetscCall(PetscPrintf(PETSC_COMM_SELF, "MatMPIAIJGetLocalMatMerge(), %s: other columns\n", what[k]));
+    PetscCall(MatConvert(sub[0], MATAIJ, MAT_INITIAL_MATRIX, &D));
+    PetscCall(MatAXPY(D, -1, sub[1], DIFFERENT_NONZERO_PATTERN));
+    PetscCall(MatNorm(D, NORM_FROBENIUS, &norms[0]));
+    PetscCall(MatNorm(sub[1], NORM_FROBENIUS, &norms[1]));
+    PetscCall(MatDestroy(&D));
+    if (norms[0] > 10 * PETSC_MACHINE_EPSILON * norms[1]) PetscCall(PetscPrintf(PETSC_COMM_SELF, "MatMPIAIJGetLocalMatMerge(), %s: off by %g of %g\n", what[k], (double)norms[0], (double)norms[1]));
+    for (PetscInt i = 0; i < 2; i++) PetscCall(ISDestroy(&columns[i]));
+    PetscCall(MatScale(A, 3));
+    PetscCall(MatScale(R, 3));
+  }
+  PetscCall(Same(A, R, PETSC_TRUE, "MatMPIAIJGetLocalMatMerge()"));
+  for (PetscInt i = 0; i < 2; i++) PetscCall(MatDestroy(&sub[i]));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&R));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
    MatHeaderReplace() moves the plan to a matrix with another count of states. That count may reach the plan's own
    number again
 */
@@ -1304,6 +1350,7 @@ int main(int argc, char **argv)
   PetscCall(TestStoreMore(m));
   PetscCall(TestHeaderReplace(m, n));
   PetscCall(TestWhole());
+  PetscCall(TestBoundMerge(m, n));
   PetscCall(TestCOO(m, n));
   PetscCall(TestSettings());
   PetscCall(TestInverse());

@@ -932,6 +932,24 @@ static PetscErrorCode PointersToTheHost(KSPType type, const char what[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The rows of this process of a matrix that is bound to the host */
+static PetscErrorCode MergeOfBound(void)
+{
+  Mat            A, B = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJCUSPARSE, 1, &A));
+  PetscCall(MatBindToCPU(A, PETSC_TRUE));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = MatMPIAIJGetLocalMatMerge(A, MAT_INITIAL_MATRIX, NULL, &B);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(Repaired((PetscBool)!ierr, "MatMPIAIJGetLocalMatMerge() of a bound matrix"));
+  if (!ierr) PetscCall(MatDestroy(&B)); /* otherwise it is half made */
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscBool   device = PETSC_FALSE;
@@ -979,6 +997,7 @@ int main(int argc, char **argv)
     PetscCall(ListOfEntries(PETSC_FALSE));
     PetscCall(ListOfEntries(PETSC_TRUE));
     PetscCall(SubMatrixOfBound());
+    PetscCall(MergeOfBound());
     PetscCall(BlockSizes());
     PetscCall(PartsOfProcesses());
   }
