@@ -171,6 +171,7 @@ static PetscErrorCode MatGetMultiProcBlock_AIJTCU(Mat A, MPI_Comm comm, MatReuse
   PetscFunctionBegin;
   PetscCall(AIJTCUValuesToHost(A, PETSC_FALSE));
   AIJTCUCallParentOp(A, getmultiprocblock, A, comm, reuse, B);
+  PetscCall(AIJTCUFreeShared(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -85,8 +85,23 @@
    Needed: 3.24 to 3.26. Gone when: "MatMPIAIJGetLocalMatMerge() of a bound matrix" of upstream.c. Ours: type.c, with a
    GPU.
 
+   MatGetMultiProcBlock() binds the diagonal block of a MATMPIAIJCUSPARSE to the host
+
+     The new matrix is a MATMPIAIJ, and has that block, too. Its assembly binds its blocks, as it is of the host. From
+     then on the block of the old matrix works on the host, and is refused where the device is needed. PCBJACOBI with
+     fewer blocks than processes does that to the matrix of a solver.
+
+       MatGetMultiProcBlock(A, PETSC_COMM_SELF, MAT_INITIAL_MATRIX, &B);  // 2 processes
+       MatMPIAIJGetSeqAIJ(A, &block, NULL, NULL);
+       MatBoundToCPU(block, &bound);                                      // true; that of A is false
+
+     What would help: MatBindToCPU() of the block, as the old matrix is, at the end of MatGetMultiProcBlock_MPIAIJ().
+
+   Needed: 3.24 to 3.26. Gone when: "MatGetMultiProcBlock()" of upstream.c. Ours: type.c, with a GPU.
+
    Here a bound matrix is not bound for as long as such a call takes: AIJTCUCallUnbound(), and MatGetFactor_AIJTCU() for
-   Cholesky and ICC. The duplicate of a parallel one is bound, and freed again
+   Cholesky and ICC. The duplicate of a parallel one is bound, and freed again. A block that was bound with another
+   matrix is freed
 */
 #include "upstream.h"
 
@@ -129,6 +144,21 @@ PetscErrorCode AIJTCUFreeDuplicate(Mat A, Mat B)
 #else
   (void)A;
   (void)B;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* After the diagonal block of A became a block of another matrix, too */
+PetscErrorCode AIJTCUFreeShared(Mat A)
+{
+  PetscFunctionBegin;
+#if PetscDefined(HAVE_DEVICE)
+  Mat block[2];
+
+  PetscCall(AIJTCULocalBlocks(A, block, NULL));
+  if (!A->boundtocpu) PetscCall(MatBindToCPU(block[0], PETSC_FALSE));
+#else
+  (void)A;
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -43,6 +43,7 @@ PETSC_INTERN PetscErrorCode AIJTCUBlocksToDevice(Mat);
 /* unbound.c */
 PETSC_INTERN PetscErrorCode AIJTCUUnbind(Mat, PetscBool, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUFreeDuplicate(Mat, Mat);
+PETSC_INTERN PetscErrorCode AIJTCUFreeShared(Mat);
 
 /* A call for A as it is when it is not bound to the host. It is bound again after that, after an error, too */
 #define AIJTCUCallUnbound(A, lost, call)              \

@@ -829,6 +829,43 @@ static PetscErrorCode TestBoundMerge(PetscInt m, PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A matrix that has A's diagonal block, too, does not take it away from the device */
+static PetscErrorCode TestSharedBlock(PetscInt m)
+{
+  Mat         A, R, B, S, block;
+  PetscMPIInt size;
+  PetscBool   bound[2];
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Create(MATAIJTCU, m, m, &A));
+  PetscCall(Create(MATAIJ, m, m, &R));
+  for (PetscInt k = 0; k < 2; k++) {
+    const MatReuse reuse = k ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX;
+    PetscReal      norms[2];
+
+    PetscCall(MatGetMultiProcBlock(A, PETSC_COMM_SELF, reuse, &B));
+    PetscCall(MatGetMultiProcBlock(R, PETSC_COMM_SELF, reuse, &S));
+    PetscCall(MatBoundToCPU(A, &bound[0]));
+    PetscCall(MatMPIAIJGetSeqAIJ(A, &block, NULL, NULL));
+    PetscCall(MatBoundToCPU(block, &bound[1]));
+    if (bound[0] != bound[1]) PetscCall(PetscPrintf(PETSC_COMM_SELF, "MatGetMultiProcBlock(): the matrix is%s bound to the host, its block is%s\n", bound[0] ? "" : " not", bound[1] ? "" : " not"));
+    PetscCall(MatNorm(B, NORM_FROBENIUS, &norms[0]));
+    PetscCall(MatNorm(S, NORM_FROBENIUS, &norms[1]));
+    PetscCall(SameNorms(PetscAbsReal(norms[0] - norms[1]), norms[1], "MatGetMultiProcBlock()", "what is stored"));
+    PetscCall(Same(A, R, PETSC_TRUE, "MatGetMultiProcBlock()"));
+    PetscCall(MatScale(A, 2));
+    PetscCall(MatScale(R, 2));
+  }
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&S));
+  PetscCall(Same(A, R, PETSC_TRUE, "MatGetMultiProcBlock(), destroyed"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&R));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    MatHeaderReplace() moves the plan to a matrix with another count of states. That count may reach the plan's own
    number again
@@ -1346,6 +1383,7 @@ int main(int argc, char **argv)
     PetscCall(TestSweeps(m));
     PetscCall(TestChanges(m));
     PetscCall(TestRedundant(m));
+    PetscCall(TestSharedBlock(m));
   }
   PetscCall(TestStoreMore(m));
   PetscCall(TestHeaderReplace(m, n));

@@ -950,6 +950,23 @@ static PetscErrorCode MergeOfBound(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The block of a matrix becomes one of a matrix of the host, too */
+static PetscErrorCode SharedBlock(void)
+{
+  Mat       A, B, block;
+  PetscBool bound;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJCUSPARSE, 1, &A));
+  PetscCall(MatGetMultiProcBlock(A, PETSC_COMM_SELF, MAT_INITIAL_MATRIX, &B));
+  PetscCall(MatMPIAIJGetSeqAIJ(A, &block, NULL, NULL));
+  PetscCall(MatBoundToCPU(block, &bound));
+  PetscCall(Repaired((PetscBool)!bound, "MatGetMultiProcBlock()"));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscBool   device = PETSC_FALSE;
@@ -998,6 +1015,7 @@ int main(int argc, char **argv)
     PetscCall(ListOfEntries(PETSC_TRUE));
     PetscCall(SubMatrixOfBound());
     PetscCall(MergeOfBound());
+    PetscCall(SharedBlock());
     PetscCall(BlockSizes());
     PetscCall(PartsOfProcesses());
   }
