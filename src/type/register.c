@@ -178,6 +178,7 @@ PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void)
   PetscCall(AIJTCURegisterFactors());
   PetscCall(AIJTCURegisterMAIJ());
   PetscCall(AIJTCURegisterHostPointers(AIJTCUHasPlan));
+  PetscCall(AIJTCURegisterPreonly(AIJTCUHasPlan));
   PetscCall(AIJTCUBlockRegister());
   PetscCall(AIJTCURegisterCoarseners());
   PetscCall(AIJTCUEigenLoad());

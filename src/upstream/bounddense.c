@@ -30,9 +30,11 @@
    ("cuda_bound"), with a GPU.
 
    Blocks of KSPMatSolve(), PETSc's as well as ours, and of PCMatApply() with multigrid, are taken as blocks of the host
-   with the same array. Products go through the host: src/product/productpieces.c
+   with the same array. For preonly, which has no block form of ours, that is done here. Products go through the host:
+   src/product/productpieces.c
 */
 #include "upstream.h"
+#include <petsc/private/kspimpl.h>
 
 /* A matrix of the host with an array of D */
 PetscErrorCode AIJTCUDenseStandIn(Mat D, PetscScalar *array, Mat *H)
@@ -75,5 +77,60 @@ PetscErrorCode AIJTCUBoundEnd(Mat D, Mat *H)
     PetscCall(PetscObjectStateIncrease((PetscObject)D));
   }
   *H = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#if PetscDefined(HAVE_CUDA)
+static PetscErrorCode (*AIJTCUIsOurs)(Mat, PetscBool *);
+static PetscErrorCode (*AIJTCUPreonlyCreate)(KSP), (*AIJTCUPreonlyMatSolve)(KSP, Mat, Mat);
+
+static PetscErrorCode KSPMatSolve_PREONLY_AIJTCU(KSP ksp, Mat B, Mat X)
+{
+  PetscBool ours;
+  Mat       P, b = B, x = X;
+
+  PetscFunctionBegin;
+  PetscCall(PCGetOperators(ksp->pc, NULL, &P));
+  PetscCall((*AIJTCUIsOurs)(P, &ours));
+  if (ours) {
+    PetscCall(AIJTCUBoundBegin(B, &b));
+    PetscCall(AIJTCUBoundBegin(X, &x));
+  }
+  PetscCall((*AIJTCUPreonlyMatSolve)(ksp, b, x));
+  PetscCall(AIJTCUBoundEnd(B, &b));
+  PetscCall(AIJTCUBoundEnd(X, &x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPCreate_PREONLY_AIJTCU(KSP ksp)
+{
+  PetscFunctionBegin;
+  PetscCall((*AIJTCUPreonlyCreate)(ksp));
+  AIJTCUPreonlyMatSolve = ksp->ops->matsolve;
+  ksp->ops->matsolve    = KSPMatSolve_PREONLY_AIJTCU;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+/* When the library is loaded. is_ours tells our matrices */
+PetscErrorCode AIJTCURegisterPreonly(PetscErrorCode (*is_ours)(Mat, PetscBool *))
+{
+  PetscFunctionBegin;
+#if PetscDefined(HAVE_CUDA)
+  const char *const names[] = {KSPPREONLY, "none"}; /* the second is not in all releases */
+
+  AIJTCUIsOurs = is_ours;
+  PetscCall(KSPInitializePackage());
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(names); i++) {
+    PetscErrorCode (*create)(KSP);
+
+    PetscCall(PetscFunctionListFind(KSPList, names[i], &create));
+    if (!create || create == KSPCreate_PREONLY_AIJTCU) continue;
+    AIJTCUPreonlyCreate = create;
+    PetscCall(KSPRegister(names[i], KSPCreate_PREONLY_AIJTCU));
+  }
+#else
+  (void)is_ours;
+#endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }

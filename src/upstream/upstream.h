@@ -98,6 +98,7 @@ PETSC_INTERN PetscErrorCode AIJTCUAlsoOnHost(Vec);
 PETSC_INTERN PetscErrorCode AIJTCUDenseStandIn(Mat, PetscScalar *, Mat *);
 PETSC_INTERN PetscErrorCode AIJTCUBoundBegin(Mat, Mat *);
 PETSC_INTERN PetscErrorCode AIJTCUBoundEnd(Mat, Mat *);
+PETSC_INTERN PetscErrorCode AIJTCURegisterPreonly(PetscErrorCode (*)(Mat, PetscBool *));
 
 /* fdcoloring.c */
 PETSC_INTERN PetscErrorCode AIJTCUBindColoring(MatFDColoring, Vec);

@@ -1355,6 +1355,12 @@ int main(int argc, char **argv)
       nsize: {{1 2}}
       args: -use_gpu_aware_mpi 0 -ksp_type preonly -pc_type jacobi -block densecuda -bound -taken 0 -ksp_matsolve_batch_size {{1 2}} -tolerance 1e-9 -options_left 0
 
+    test: # and applies a preconditioner to one after the other
+      suffix: cuda_bound_columns
+      requires: cuda
+      nsize: 2
+      args: -use_gpu_aware_mpi 0 -ksp_type {{preonly none}} -pc_type redundant -block densecuda -bound -taken 0 -ksp_matsolve_batch_size {{1 2}} -tolerance 1e-9 -options_left 0
+
     test: # PETSc adds columns of a block
       suffix: cuda_bound_operator
       requires: cuda
