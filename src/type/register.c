@@ -179,6 +179,7 @@ PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void)
   PetscCall(AIJTCURegisterMAIJ());
   PetscCall(AIJTCURegisterHostPointers(AIJTCUHasPlan));
   PetscCall(AIJTCURegisterPreonly(AIJTCUHasPlan));
+  PetscCall(AIJTCURegisterSplit(AIJTCUHasPlan));
   PetscCall(AIJTCUBlockRegister());
   PetscCall(AIJTCURegisterCoarseners());
   PetscCall(AIJTCUEigenLoad());

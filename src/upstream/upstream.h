@@ -100,6 +100,9 @@ PETSC_INTERN PetscErrorCode AIJTCUBoundBegin(Mat, Mat *);
 PETSC_INTERN PetscErrorCode AIJTCUBoundEnd(Mat, Mat *);
 PETSC_INTERN PetscErrorCode AIJTCURegisterPreonly(PetscErrorCode (*)(Mat, PetscBool *));
 
+/* splitblocks.c */
+PETSC_INTERN PetscErrorCode AIJTCURegisterSplit(PetscErrorCode (*)(Mat, PetscBool *));
+
 /* fdcoloring.c */
 PETSC_INTERN PetscErrorCode AIJTCUBindColoring(MatFDColoring, Vec);
 

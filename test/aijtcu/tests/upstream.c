@@ -790,6 +790,41 @@ static PetscErrorCode BlocksOfTheHost(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#if !PETSC_VERSION_LT(3, 25, 0)
+static PetscErrorCode SplitOfBlocks(void)
+{
+  Mat       A, X[2], Y[2];
+  PC        pc;
+  PetscInt  m;
+  PetscReal norm;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJ, 1, &A));
+  PetscCall(MatGetLocalSize(A, &m, NULL));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetType(pc, PCFIELDSPLIT));
+  PetscCall(PCFieldSplitSetBlockSize(pc, 2));
+  PetscCall(PCSetOperators(pc, A, A));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(MatCreateDenseFromVecType(PETSC_COMM_WORLD, VECSTANDARD, m, PETSC_DECIDE, ROWS, 3, m + 3 * i, NULL, &X[i]));
+    PetscCall(MatDuplicate(X[i], MAT_DO_NOT_COPY_VALUES, &Y[i]));
+    if (i) PetscCall(MatCopy(X[0], X[1], SAME_NONZERO_PATTERN));
+    else PetscCall(MatSetRandom(X[0], NULL));
+    PetscCall(PCMatApply(pc, X[i], Y[i]));
+  }
+  PetscCall(MatAXPY(Y[1], -1, Y[0], SAME_NONZERO_PATTERN));
+  PetscCall(MatNorm(Y[1], NORM_FROBENIUS, &norm));
+  PetscCall(Repaired((PetscBool)(norm <= 100 * PETSC_MACHINE_EPSILON), "PCMatApply() of PCFIELDSPLIT, another leading dimension"));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(MatDestroy(&X[i]));
+    PetscCall(MatDestroy(&Y[i]));
+  }
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
 static PetscErrorCode BlockSizes(void)
 {
   Mat      A, diagonal;
@@ -981,6 +1016,9 @@ int main(int argc, char **argv)
     PetscCall(HermitianNoMore());
 #endif
     if (size == 1) PetscCall(BlockSizesOfMAIJ());
+#if !PETSC_VERSION_LT(3, 25, 0) /* 3.24 takes columns one by one */
+    PetscCall(SplitOfBlocks());
+#endif
     if (size > 1) PetscCall(LateType());
     if (size > 1) PetscCall(StateOfAXPY());
     if (size > 1) PetscCall(WholeMatrix());
