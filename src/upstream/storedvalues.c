@@ -17,40 +17,55 @@
    Needed: 3.24 to 3.26. Gone when: nothing says it; read MatStoreValues_SeqAIJ(). Ours: type.c,
    "MatStoreValues() after new nonzeros".
 
-   Here the number is kept, and what would go beyond it is an error. A duplicate of the matrix has stored nothing yet
+   Here the number is kept, and what would go beyond it is an error, of all processes. A duplicate of the matrix has
+   stored nothing yet
 */
 #include "upstream.h"
 
 #define STORED_KEY "MatAIJTCUStoredValues"
 
-static PetscErrorCode AIJTCUStoredValuesFitBlock(Mat block, PetscBool store)
+static PetscErrorCode AIJTCUStoredValuesKeep(Mat block, PetscInt64 n)
 {
   PetscInt64 *stored;
-  MatInfo     info;
 
   PetscFunctionBegin;
-  PetscCall(MatGetInfo(block, MAT_LOCAL, &info));
-  PetscCall(PetscObjectContainerQuery((PetscObject)block, STORED_KEY, &stored));
-  if (!stored && store) {
-    PetscCall(PetscNew(&stored));
-    *stored = (PetscInt64)info.nz_used;
-    PetscCall(AIJTCUComposeData((PetscObject)block, STORED_KEY, stored, PetscCtxDestroyDefault));
-  }
-  PetscCheck(!stored || (PetscInt64)info.nz_used <= *stored, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
-    "The matrix has %" PetscInt64_FMT " entries here, and had %" PetscInt64_FMT " when MatStoreValues() was first called: PETSc has memory for no more. MatDuplicate() gives a matrix that has stored nothing yet",
-    (PetscInt64)info.nz_used, *stored);
+  PetscCall(PetscNew(&stored));
+  *stored = n;
+  PetscCall(AIJTCUComposeData((PetscObject)block, STORED_KEY, stored, PetscCtxDestroyDefault));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the values of the local blocks fit into what stored values have. store: it may be the first time */
+/*
+   Whether the values of the local blocks fit into what stored values have. store: it may be the first time. Where those
+   of one process do not, all processes have an error, and nothing is stored. Collective
+*/
 PetscErrorCode AIJTCUStoredValuesFit(Mat A, PetscBool store)
 {
-  Mat block[2];
+  Mat         block[2];
+  PetscInt64 *stored[2] = {NULL, NULL}, n[2] = {0, 0};
+  PetscBool   fits[2]   = {PETSC_TRUE, PETSC_TRUE}, all;
+  MatInfo     info;
 
   PetscFunctionBegin;
   PetscCall(AIJTCULocalBlocks(A, block, NULL));
   for (int i = 0; i < 2; i++) {
-    if (block[i]) PetscCall(AIJTCUStoredValuesFitBlock(block[i], store));
+    if (!block[i]) continue;
+    PetscCall(MatGetInfo(block[i], MAT_LOCAL, &info));
+    PetscCall(PetscObjectContainerQuery((PetscObject)block[i], STORED_KEY, &stored[i]));
+    n[i]    = (PetscInt64)info.nz_used;
+    fits[i] = (PetscBool)(!stored[i] || n[i] <= *stored[i]);
+  }
+  all = (PetscBool)(fits[0] && fits[1]);
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &all, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
+  for (int i = 0; i < 2; i++) {
+    PetscCheck(fits[i], PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
+      "The matrix has %" PetscInt64_FMT " entries here, and had %" PetscInt64_FMT " when MatStoreValues() was first called: PETSc has memory for no more. MatDuplicate() gives a matrix that has stored nothing yet",
+      n[i], *stored[i]);
+  }
+  PetscCheck(all, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
+    "The matrix has more entries on another process than when MatStoreValues() was first called: PETSc has memory for no more");
+  for (int i = 0; i < 2; i++) {
+    if (store && block[i] && !stored[i]) PetscCall(AIJTCUStoredValuesKeep(block[i], n[i]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
