@@ -17,8 +17,8 @@
    Needed: 3.24 to 3.26. Gone when: "KSPIBCGS with vectors of the device", "KSPFBCGSR with vectors of the device" of
    upstream.c. Ours: solvers.c.
 
-   Where the matrices are ours, the solve is with vectors of the host in the place of those of the device: right, and
-   slower than it could be
+   Where the matrices are ours, or nests of ours, the solve is with vectors of the host in the place of those of the
+   device: right, and slower than it could be
 */
 #include "upstream.h"
 #include <petsc/private/kspimpl.h>
@@ -68,6 +68,24 @@ static PetscErrorCode AIJTCUSolveOnHost(KSP ksp, PetscErrorCode (*solve)(KSP))
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Ours, or a MATNEST with a block of ours: its vectors are of the device, too */
+static PetscErrorCode AIJTCUHoldsOurs(Mat A, PetscBool *holds)
+{
+  Mat     **sub;
+  PetscInt  m, n;
+  PetscBool nest;
+
+  PetscFunctionBegin;
+  PetscCall((*AIJTCUIsOurs)(A, holds));
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATNEST, &nest));
+  if (!nest) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatNestGetSubMats(A, &m, &n, &sub));
+  for (PetscInt i = 0; i < m && !*holds; i++)
+    for (PetscInt j = 0; j < n && !*holds; j++)
+      if (sub[i][j]) PetscCall(AIJTCUHoldsOurs(sub[i][j], holds));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode AIJTCUSolve(KSP ksp)
 {
   PetscBool host, ours, is;
@@ -78,10 +96,10 @@ static PetscErrorCode AIJTCUSolve(KSP ksp)
   PetscCall(PetscStrcmp(((PetscObject)ksp)->type_name, AIJTCUMethods[0].name, &is));
   if (!is) i = 1;
   PetscCall(PCGetOperators(ksp->pc, &A, &P));
-  PetscCall((*AIJTCUIsOurs)(A, &ours));
-  if (ours) PetscCall((*AIJTCUIsOurs)(P, &ours));
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp->work[0], &host, VECSEQ, VECMPI, ""));
-  if (host) PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp->vec_sol, &host, VECSEQ, VECMPI, ""));
+  PetscCall(AIJTCUHoldsOurs(A, &ours));
+  if (ours) PetscCall(AIJTCUHoldsOurs(P, &ours));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp->work[0], &host, VECSEQ, VECMPI, VECNEST, ""));
+  if (host) PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp->vec_sol, &host, VECSEQ, VECMPI, VECNEST, ""));
   if (ours && !host) PetscCall(AIJTCUSolveOnHost(ksp, AIJTCUMethods[i].solve));
   else PetscCall((*AIJTCUMethods[i].solve)(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);

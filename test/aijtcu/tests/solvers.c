@@ -1010,6 +1010,7 @@ static const Row linear[] = {
   {"apply_mg", "-mg_levels_ksp_type richardson -mg_levels_pc_type jacobi -mg_levels_ksp_richardson_scale 0.5", {STIFF}, ApplyMultigrid, 1e-10, ANY},
   {"apply_mg_chebyshev", "-mg_levels_ksp_type chebyshev -mg_levels_pc_type jacobi", {STIFF}, ApplyMultigrid, 1e-10, ANY},
   {"nest", "-ksp_type gmres -pc_type none", {STIFF, DAMPING, DAMPING, STIFF}, Nest, 1e-8, ANY},
+  {"nest_ibcgs", "-ksp_type ibcgs -pc_type none", {SKEWED, DAMPING, DAMPING, SKEWED}, Nest, 1e-8, ANY | REAL},
   {"nest_fieldsplit", "-ksp_type gmres -pc_type fieldsplit", {STIFF, DAMPING, DAMPING, STIFF}, Nest, 1e-8, ANY},
   {"nest_schur", SCHUR "-pc_type fieldsplit -pc_fieldsplit_schur_precondition a11", {STIFF, DAMPING, DAMPING, STIFF}, Nest, 1e-8, ANY},
   {"schur", "-ksp_type cg -pc_type jacobi", {STIFF, DAMPING, DAMPING, STIFF}, SchurComplement, 1e-8, ANY},
