@@ -55,23 +55,32 @@ static PetscErrorCode AIJTCUScatterFits(Mat X, Mat Y, PetscBool *fits)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* One column at a time: no scatter is kept for blocks of one column */
+static PetscErrorCode AIJTCUMatApplyColumns(PC pc, PetscErrorCode (*apply)(PC, Mat, Mat), Mat X, Mat Y)
+{
+  Mat x, y;
+
+  PetscFunctionBegin;
+  for (PetscInt j = 0; j < X->cmap->N; j++) {
+    PetscCall(MatDenseGetSubMatrix(X, PETSC_DECIDE, PETSC_DECIDE, j, j + 1, &x));
+    PetscCall(MatDenseGetSubMatrix(Y, PETSC_DECIDE, PETSC_DECIDE, j, j + 1, &y));
+    PetscCall((*apply)(pc, x, y));
+    PetscCall(MatDenseRestoreSubMatrix(Y, &y));
+    PetscCall(MatDenseRestoreSubMatrix(X, &x));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCMatApply_FieldSplit_AIJTCU(PC pc, Mat X, Mat Y)
 {
   PCCompositeType type;
   PetscBool       fits;
-  PetscErrorCode  ierr;
 
   PetscFunctionBegin;
+  PetscCall(PCFieldSplitGetType(pc, &type));
   PetscCall(AIJTCUScatterFits(X, Y, &fits));
-  if (fits) {
-    PetscCall(PCFieldSplitGetType(pc, &type));
-    PetscCall((*AIJTCUSplitMatApply[type == PC_COMPOSITE_SCHUR])(pc, X, Y));
-  } else {
-    pc->ops->matapply = NULL;
-    ierr              = PCMatApply(pc, X, Y);
-    pc->ops->matapply = PCMatApply_FieldSplit_AIJTCU;
-    PetscCall(ierr);
-  }
+  if (fits) PetscCall((*AIJTCUSplitMatApply[type == PC_COMPOSITE_SCHUR])(pc, X, Y));
+  else PetscCall(AIJTCUMatApplyColumns(pc, AIJTCUSplitMatApply[type == PC_COMPOSITE_SCHUR], X, Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

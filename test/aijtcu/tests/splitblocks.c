@@ -1,4 +1,5 @@
-static char help[] = "PCMatApply() of PCFIELDSPLIT: blocks with other numbers of columns and leading dimensions, and a process without rows. Prints on error only.\n\n";
+static char help[] = "PCMatApply() of PCFIELDSPLIT: blocks with other numbers of columns and leading dimensions, and a process without rows. Prints on error only.\n\
+-each: a split for each field.\n\n";
 
 #include <petscaijtcu.h>
 #include <petscksp.h>
@@ -43,7 +44,7 @@ static PetscErrorCode Apply(PC pc, Mat A, PetscInt N, PetscInt gap)
   PetscInt  m, n;
   PetscReal norm;
   Mat       X, Y;
-  Vec       x, y, z;
+  Vec       x, y, b, z;
 
   PetscFunctionBegin;
   PetscCall(MatGetVecType(A, &type));
@@ -53,17 +54,19 @@ static PetscErrorCode Apply(PC pc, Mat A, PetscInt N, PetscInt gap)
   PetscCall(MatCreateDenseFromVecType(PETSC_COMM_WORLD, type, m, PETSC_DECIDE, n, N, m + 2 * gap, NULL, &Y));
   PetscCall(MatSetRandom(X, NULL));
   PetscCall(PCMatApply(pc, X, Y));
-  PetscCall(MatCreateVecs(A, &z, NULL));
+  PetscCall(MatCreateVecs(A, &z, &b));
   for (PetscInt j = 0; j < N; j++) {
     PetscCall(MatDenseGetColumnVecRead(X, j, &x));
-    PetscCall(PCApply(pc, x, z));
+    PetscCall(VecCopy(x, b)); /* which has the block size of A */
     PetscCall(MatDenseRestoreColumnVecRead(X, j, &x));
+    PetscCall(PCApply(pc, b, z));
     PetscCall(MatDenseGetColumnVecRead(Y, j, &y));
     PetscCall(VecAXPY(z, -1, y));
     PetscCall(MatDenseRestoreColumnVecRead(Y, j, &y));
     PetscCall(VecNorm(z, NORM_INFINITY, &norm));
     if (!(norm <= 100 * PETSC_MACHINE_EPSILON)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "column %" PetscInt_FMT " of %" PetscInt_FMT ", gap %" PetscInt_FMT ": an error of %g\n", j, N, gap, (double)norm));
   }
+  PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&z));
   PetscCall(MatDestroy(&X));
   PetscCall(MatDestroy(&Y));
@@ -72,17 +75,21 @@ static PetscErrorCode Apply(PC pc, Mat A, PetscInt N, PetscInt gap)
 
 int main(int argc, char **argv)
 {
-  Mat A;
-  PC  pc;
+  PetscBool each = PETSC_FALSE;
+  Mat       A;
+  PC        pc;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscDLLibraryRegister_petscaijtcu());
   PetscCall(Create(&A));
   PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
   PetscCall(PCSetType(pc, PCFIELDSPLIT));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-each", &each, NULL));
   PetscCall(PCFieldSplitSetBlockSize(pc, FIELDS));
-  PetscCall(PCFieldSplitSetFields(pc, "0", 1, (PetscInt[]){0}, (PetscInt[]){0}));
-  PetscCall(PCFieldSplitSetFields(pc, "1", 2, (PetscInt[]){1, 2}, (PetscInt[]){1, 2}));
+  if (!each) {
+    PetscCall(PCFieldSplitSetFields(pc, "0", 1, (PetscInt[]){0}, (PetscInt[]){0}));
+    PetscCall(PCFieldSplitSetFields(pc, "1", 2, (PetscInt[]){1, 2}, (PetscInt[]){1, 2}));
+  }
   PetscCall(PCSetOperators(pc, A, A));
   PetscCall(PCSetFromOptions(pc));
   for (PetscInt gap = 0; gap < 4; gap += 3) {
@@ -99,6 +106,6 @@ int main(int argc, char **argv)
   test:
     output_file: output/empty.out
     nsize: {{1 2 3}}
-    args: -pc_fieldsplit_type {{additive multiplicative symmetric_multiplicative}} -fieldsplit_0_pc_type jacobi -fieldsplit_1_pc_type jacobi -use_gpu_aware_mpi 0
+    args: -each {{0 1}} -pc_fieldsplit_type {{additive multiplicative symmetric_multiplicative}} -fieldsplit_0_pc_type jacobi -fieldsplit_1_pc_type jacobi -options_left 0 -use_gpu_aware_mpi 0
 
 TEST*/
