@@ -83,4 +83,7 @@ PETSC_INTERN PetscErrorCode AIJTCURitzNext(AIJTCURitz);
 /* lobpcg.c */
 PETSC_INTERN PetscInt       AIJTCULOBPCGGuards(PetscInt, PetscReal);
 PETSC_INTERN PetscErrorCode AIJTCULOBPCGSolve(EPS, PetscBool *);
+
+/* cayley.c */
+PETSC_INTERN PetscErrorCode AIJTCUCayleyEnter(void);
 #endif

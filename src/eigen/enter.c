@@ -191,6 +191,7 @@ PetscErrorCode PetscDLLibraryRegister_petscaijtcueps(void)
 
   PetscFunctionBegin;
   PetscCall(EPSInitializePackage());
+  PetscCall(AIJTCUCayleyEnter());
   PetscCall(PetscFunctionListFind(EPSList, EPSLOBPCG, &create));
   if (!create || create == EPSCreate_LOBPCG_AIJTCU) PetscFunctionReturn(PETSC_SUCCESS);
   AIJTCULobpcgOriginal = create;

@@ -103,6 +103,9 @@ PETSC_INTERN PetscErrorCode AIJTCURegisterPreonly(PetscErrorCode (*)(Mat, PetscB
 /* splitblocks.c */
 PETSC_INTERN PetscErrorCode AIJTCURegisterSplit(PetscErrorCode (*)(Mat, PetscBool *));
 
+/* cayleyshell.c: the library for SLEPc's solvers calls it */
+PETSC_EXTERN PetscErrorCode AIJTCUShellVecsOf(Mat, Mat);
+
 /* fdcoloring.c */
 PETSC_INTERN PetscErrorCode AIJTCUBindColoring(MatFDColoring, Vec);
 
