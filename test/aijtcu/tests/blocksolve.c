@@ -1122,7 +1122,7 @@ int main(int argc, char **argv)
     test:
       suffix: gmres_right
       nsize: 2
-      args: -ksp_type gmres -ksp_pc_side right -pc_type bjacobi -nonzero {{0 1}} -with_nan
+      args: -ksp_type gmres -ksp_pc_side right -pc_type bjacobi -sub_pc_type ilu -nonzero {{0 1}} -with_nan
 
     test:
       suffix: gmres_orthog
@@ -1253,7 +1253,7 @@ int main(int argc, char **argv)
     test:
       suffix: narrow_pc_complex
       requires: complex
-      args: -ksp_type gmres -ksp_gmres_restart 7 -pc_type {{bjacobi gamg}} -scenario narrow
+      args: -ksp_type gmres -ksp_gmres_restart 7 -pc_type {{bjacobi gamg}} -sub_pc_type ilu -options_left 0 -scenario narrow
 
     test:
       suffix: narrow_pc

@@ -164,7 +164,8 @@ int main(int argc, char **args)
   PetscErrorCode           ierr;
   PetscMPIInt              rank, size;
   PetscInt                 which                    = 1, n, refused, its, expected_its;
-  PetscBool                all_unlike               = PETSC_FALSE, last;
+  PetscBool                all_unlike               = PETSC_FALSE, last, host;
+  VecType                  vectors;
   char                     file[PETSC_MAX_PATH_LEN] = "lobpcgshort.log";
 
   PetscFunctionBeginUser;
@@ -185,6 +186,8 @@ int main(int argc, char **args)
     PetscCall(PetscInfoAllow(PETSC_TRUE));
     PetscCall(PetscInfoSetFile(file, "w"));
     PetscCall(MatGetLocalSize(A, &n, NULL));
+    PetscCall(MatGetVecType(A, &vectors));
+    PetscCall(PetscStrcmp(vectors, VECSTANDARD, &host)); /* a device rounds in another way */
     large           = (size_t)(8 * BLOCK * n) * sizeof(PetscScalar);
     short_of_memory = (PetscBool)(which == 1 || (which == 2 && last));
     unlike          = (PetscBool)(all_unlike && last);
@@ -198,7 +201,7 @@ int main(int argc, char **args)
       PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &nerrors, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
       if (nerrors != size) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " processes have the error\n", nerrors));
     } else if (ierr || PetscAbsReal(value - expected) > 1e-9 * expected) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "wrong without memory: %g, error %d\n", (double)(value - expected), (int)ierr));
-    else if (which && its != expected_its) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " iterations without memory, %" PetscInt_FMT " of SLEPc's\n", its, expected_its));
+    else if (which && PetscAbs(its - expected_its) > (host ? 0 : 4)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " iterations without memory, %" PetscInt_FMT " of SLEPc's\n", its, expected_its));
     PetscCallMPI(MPIU_Allreduce(&nrefused, &refused, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
     PetscCall(PetscStrlcat(file, ".0", sizeof(file))); /* of the first process */
     PetscCall(Count(file, "aijtcu: lobpcg is SLEPc's: there is no memory for it", &n));
