@@ -100,9 +100,6 @@ PETSC_EXTERN PetscErrorCode AIJTCUBlockToHost(AIJTCUBlockCtx, PetscInt, const Pe
 PETSC_EXTERN PetscErrorCode AIJTCUBlockToScalars(AIJTCUBlockCtx, PetscInt, const PetscScalar *, PetscScalar *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockSumsToScalars(AIJTCUBlockCtx, PetscInt, const PetscScalar *, PetscScalar *);
 
-/* pcregister.c */
-PETSC_INTERN PetscErrorCode AIJTCURegisterPC(const char[], PetscErrorCode (*)(PC), PetscErrorCode (**)(PC));
-
 /* pcjacobi.c */
 PETSC_INTERN PetscErrorCode AIJTCURegisterJacobi(void);
 PETSC_INTERN PetscErrorCode AIJTCUJacobiGetDiagonal(PC, PetscInt *, Vec *);

@@ -26,6 +26,7 @@ PetscErrorCode AIJTCUBlockRegister(void)
     *m->original = create;
     PetscCall(KSPRegister(m->name, m->create));
   }
+  PetscCall(PCInitializePackage());
   PetscCall(AIJTCURegisterJacobi());
   PetscCall(AIJTCURegisterMG());
   PetscCall(AIJTCURegisterSchwarz());

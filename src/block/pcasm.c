@@ -79,8 +79,8 @@ static PetscErrorCode PCCreate_GASM_AIJTCU(PC pc)
 PetscErrorCode AIJTCURegisterSchwarz(void)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCURegisterPC(PCASM, PCCreate_ASM_AIJTCU, &asmtype.create));
-  PetscCall(AIJTCURegisterPC(PCGASM, PCCreate_GASM_AIJTCU, &gasmtype.create));
+  PetscCall(AIJTCUReplaceCreator(PCList, PCASM, PCCreate_ASM_AIJTCU, &asmtype.create));
+  PetscCall(AIJTCUReplaceCreator(PCList, PCGASM, PCCreate_GASM_AIJTCU, &gasmtype.create));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

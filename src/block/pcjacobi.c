@@ -430,9 +430,9 @@ static PetscErrorCode PCCreate_VPBJacobi_AIJTCU(PC pc)
 PetscErrorCode AIJTCURegisterJacobi(void)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCURegisterPC(PCJACOBI, PCCreate_Jacobi_AIJTCU, &create_jacobi));
-  PetscCall(AIJTCURegisterPC(PCPBJACOBI, PCCreate_PBJacobi_AIJTCU, &create_pbjacobi));
-  PetscCall(AIJTCURegisterPC(PCVPBJACOBI, PCCreate_VPBJacobi_AIJTCU, &create_vpbjacobi));
+  PetscCall(AIJTCUReplaceCreator(PCList, PCJACOBI, PCCreate_Jacobi_AIJTCU, &create_jacobi));
+  PetscCall(AIJTCUReplaceCreator(PCList, PCPBJACOBI, PCCreate_PBJacobi_AIJTCU, &create_pbjacobi));
+  PetscCall(AIJTCUReplaceCreator(PCList, PCVPBJACOBI, PCCreate_VPBJacobi_AIJTCU, &create_vpbjacobi));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1042,8 +1042,8 @@ static PetscErrorCode PCCreate_GAMG_AIJTCU(PC pc)
 PetscErrorCode AIJTCURegisterMG(void)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCURegisterPC(PCMG, PCCreate_MG_AIJTCU, &create_mg));
-  PetscCall(AIJTCURegisterPC(PCGAMG, PCCreate_GAMG_AIJTCU, &create_gamg));
+  PetscCall(AIJTCUReplaceCreator(PCList, PCMG, PCCreate_MG_AIJTCU, &create_mg));
+  PetscCall(AIJTCUReplaceCreator(PCList, PCGAMG, PCCreate_GAMG_AIJTCU, &create_gamg));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

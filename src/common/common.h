@@ -126,6 +126,11 @@ PETSC_INTERN void     AIJTCUWholeEnd(PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUComposeData(PetscObject, const char[], void *, PetscErrorCode (*)(PetscCtxRt));
 PETSC_INTERN PetscErrorCode AIJTCUComposedData(PetscObject, const char[], size_t, void **);
 
+/* creators.c. A creator in a list such as KSPList, which must be set up; types of functions must agree */
+PETSC_EXTERN PetscErrorCode AIJTCUReplaceCreator_Private(PetscFunctionList *, const char[], PetscErrorCodeFn *, PetscErrorCodeFn **);
+#define AIJTCUReplaceCreator(list, name, ours, original) \
+  ((void)sizeof(*(original) == (ours)), AIJTCUReplaceCreator_Private(&(list), name, (PetscErrorCodeFn *)(ours), (PetscErrorCodeFn **)(original)))
+
 /* eigenlibrary.c */
 PETSC_INTERN PetscErrorCode AIJTCUEigenLoad(void);
 

@@ -30,17 +30,11 @@ static PetscErrorCode AIJTCUCayleyCreate(ST st)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* STRegister() sees that SLEPc's own types are in the list first */
 PetscErrorCode AIJTCUCayleyEnter(void)
 {
-  PetscErrorCode (*create)(ST);
-
   PetscFunctionBegin;
   PetscCall(STInitializePackage());
-  PetscCall(PetscFunctionListFind(STList, STCAYLEY, &create));
-  if (!create || create == AIJTCUCayleyCreate) PetscFunctionReturn(PETSC_SUCCESS);
-  AIJTCUCayleyOriginal = create;
-  PetscCall(STRegister(STCAYLEY, AIJTCUCayleyCreate));
+  PetscCall(AIJTCUReplaceCreator(STList, STCAYLEY, AIJTCUCayleyCreate, &AIJTCUCayleyOriginal));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

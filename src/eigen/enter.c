@@ -184,18 +184,13 @@ static PetscErrorCode EPSCreate_LOBPCG_AIJTCU(EPS eps)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* EPSRegister() sees that SLEPc's own types are in the list first, also before SlepcInitialize() */
+/* This may come before SlepcInitialize() */
 PetscErrorCode PetscDLLibraryRegister_petscaijtcueps(void)
 {
-  PetscErrorCode (*create)(EPS);
-
   PetscFunctionBegin;
   PetscCall(EPSInitializePackage());
   PetscCall(AIJTCUCayleyEnter());
-  PetscCall(PetscFunctionListFind(EPSList, EPSLOBPCG, &create));
-  if (!create || create == EPSCreate_LOBPCG_AIJTCU) PetscFunctionReturn(PETSC_SUCCESS);
-  AIJTCULobpcgOriginal = create;
-  PetscCall(EPSRegister(EPSLOBPCG, EPSCreate_LOBPCG_AIJTCU));
+  PetscCall(AIJTCUReplaceCreator(EPSList, EPSLOBPCG, EPSCreate_LOBPCG_AIJTCU, &AIJTCULobpcgOriginal));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #else

@@ -355,14 +355,7 @@ PetscErrorCode AIJTCURegisterCoarseners(void)
 {
   PetscFunctionBegin;
 #if AIJTCU_HAVE_BLOCK && AIJTCU_HAVE_DEVICE_REAL
-  for (int k = 0; k < NWALKS; k++) {
-    PetscErrorCode (*found)(MatCoarsen);
-
-    PetscCall(PetscFunctionListFind(MatCoarsenList, walks[k], &found));
-    if (!found || found == ours[k]) continue;
-    create[k] = found;
-    PetscCall(MatCoarsenRegister(walks[k], ours[k]));
-  }
+  for (int k = 0; k < NWALKS; k++) PetscCall(AIJTCUReplaceCreator(MatCoarsenList, walks[k], ours[k], &create[k]));
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -122,13 +122,8 @@ static PetscErrorCode MatCoarsenCreate_HEM_AIJTCU(MatCoarsen coarsen)
 
 static PetscErrorCode AIJTCUMatchingSetUp(void)
 {
-  PetscErrorCode (*found)(MatCoarsen);
-
   PetscFunctionBegin;
-  PetscCall(PetscFunctionListFind(MatCoarsenList, MATCOARSENHEM, &found));
-  if (!found || found == MatCoarsenCreate_HEM_AIJTCU) PetscFunctionReturn(PETSC_SUCCESS);
-  create_matching = found;
-  PetscCall(MatCoarsenRegister(MATCOARSENHEM, MatCoarsenCreate_HEM_AIJTCU));
+  PetscCall(AIJTCUReplaceCreator(MatCoarsenList, MATCOARSENHEM, MatCoarsenCreate_HEM_AIJTCU, &create_matching));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -117,18 +117,11 @@ PetscErrorCode AIJTCURegisterPreonly(PetscErrorCode (*is_ours)(Mat, PetscBool *)
 {
   PetscFunctionBegin;
 #if PetscDefined(HAVE_CUDA)
-  const char *const names[] = {KSPPREONLY, "none"}; /* the second is not in all releases */
-
   AIJTCUIsOurs = is_ours;
   PetscCall(KSPInitializePackage());
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(names); i++) {
-    PetscErrorCode (*create)(KSP);
-
-    PetscCall(PetscFunctionListFind(KSPList, names[i], &create));
-    if (!create || create == KSPCreate_PREONLY_AIJTCU) continue;
-    AIJTCUPreonlyCreate = create;
-    PetscCall(KSPRegister(names[i], KSPCreate_PREONLY_AIJTCU));
-  }
+  PetscCall(AIJTCUReplaceCreator(KSPList, KSPPREONLY, KSPCreate_PREONLY_AIJTCU, &AIJTCUPreonlyCreate));
+  /* Not all releases have this name, too */
+  PetscCall(AIJTCUReplaceCreator(KSPList, "none", KSPCreate_PREONLY_AIJTCU, &AIJTCUPreonlyCreate));
 #else
   (void)is_ours;
 #endif

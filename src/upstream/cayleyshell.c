@@ -27,15 +27,12 @@ PetscErrorCode AIJTCUShellVecsOf(Mat shell, Mat A)
 {
   PetscBool is;
   VecType   type;
-  Vec       x;
 
   PetscFunctionBegin;
   if (!shell || !A) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectTypeCompare((PetscObject)shell, MATSHELL, &is));
   if (!is) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatCreateVecs(A, &x, NULL));
-  PetscCall(VecGetType(x, &type));
+  PetscCall(MatGetVecType(A, &type));
   PetscCall(MatShellSetVecType(shell, type));
-  PetscCall(VecDestroy(&x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -136,14 +136,8 @@ PetscErrorCode AIJTCURegisterHostPointers(PetscErrorCode (*is_ours)(Mat, PetscBo
 #if PetscDefined(HAVE_CUDA)
   AIJTCUIsOurs = is_ours;
   PetscCall(KSPInitializePackage());
-  for (int i = 0; i < 2; i++) {
-    PetscErrorCode (*own)(KSP) = i ? AIJTCUCreateFBCGSR : AIJTCUCreateIBCGS, (*create)(KSP);
-
-    PetscCall(PetscFunctionListFind(KSPList, AIJTCUMethods[i].name, &create));
-    if (!create || create == own) continue;
-    AIJTCUMethods[i].create = create;
-    PetscCall(KSPRegister(AIJTCUMethods[i].name, own));
-  }
+  PetscCall(AIJTCUReplaceCreator(KSPList, AIJTCUMethods[0].name, AIJTCUCreateIBCGS, &AIJTCUMethods[0].create));
+  PetscCall(AIJTCUReplaceCreator(KSPList, AIJTCUMethods[1].name, AIJTCUCreateFBCGSR, &AIJTCUMethods[1].create));
 #else
   (void)is_ours;
 #endif

@@ -114,14 +114,9 @@ PetscErrorCode AIJTCURegisterSplit(PetscErrorCode (*is_ours)(Mat, PetscBool *))
 {
   PetscFunctionBegin;
 #if AIJTCU_HAVE_BLOCK
-  PetscErrorCode (*create)(PC);
-
   AIJTCUIsOurs = is_ours;
   PetscCall(PCInitializePackage());
-  PetscCall(PetscFunctionListFind(PCList, PCFIELDSPLIT, &create));
-  if (!create || create == PCCreate_FieldSplit_AIJTCU) PetscFunctionReturn(PETSC_SUCCESS);
-  AIJTCUSplitCreate = create;
-  PetscCall(PCRegister(PCFIELDSPLIT, PCCreate_FieldSplit_AIJTCU));
+  PetscCall(AIJTCUReplaceCreator(PCList, PCFIELDSPLIT, PCCreate_FieldSplit_AIJTCU, &AIJTCUSplitCreate));
 #else
   (void)is_ours;
 #endif
