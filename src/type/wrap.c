@@ -169,6 +169,7 @@ static PetscErrorCode MatGetColumnReductions_AIJTCU(Mat A, PetscInt type, PetscR
 static PetscErrorCode MatGetMultiProcBlock_AIJTCU(Mat A, MPI_Comm comm, MatReuse reuse, Mat *B)
 {
   PetscFunctionBegin;
+  if (A->assembled) PetscCall(AIJTCUAttachBlocks(A)); /* B has vectors of the host: unbound.c */
   PetscCall(AIJTCUValuesToHost(A, PETSC_FALSE));
   AIJTCUCallParentOp(A, getmultiprocblock, A, comm, reuse, B);
   PetscCall(AIJTCUFreeShared(A));

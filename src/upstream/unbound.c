@@ -101,7 +101,7 @@
 
    Here a bound matrix is not bound for as long as such a call takes: AIJTCUCallUnbound(), and MatGetFactor_AIJTCU() for
    Cholesky and ICC. The duplicate of a parallel one is bound, and freed again. A block that was bound with another
-   matrix is freed
+   matrix is freed. It has a plan before, because that matrix gives it vectors of the host (hostvectors.c)
 */
 #include "upstream.h"
 

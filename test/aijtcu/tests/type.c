@@ -834,10 +834,11 @@ static PetscErrorCode TestBoundMerge(PetscInt m, PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A matrix that has A's diagonal block, too, does not take it away from the device */
+/* A matrix that has A's diagonal block, too, does not take it away from the device. Its vectors are of the host */
 static PetscErrorCode TestSharedBlock(PetscInt m)
 {
   Mat         A, R, B, S, block;
+  Vec         x, y, z;
   PetscMPIInt size;
   PetscBool   bound[2];
 
@@ -859,6 +860,15 @@ static PetscErrorCode TestSharedBlock(PetscInt m)
     PetscCall(MatNorm(B, NORM_FROBENIUS, &norms[0]));
     PetscCall(MatNorm(S, NORM_FROBENIUS, &norms[1]));
     PetscCall(SameNorms(PetscAbsReal(norms[0] - norms[1]), norms[1], "MatGetMultiProcBlock()", "what is stored"));
+    PetscCall(MatCreateVecs(S, &x, &y)); /* before A is multiplied */
+    PetscCall(VecDuplicate(y, &z));
+    PetscCall(VecSetRandom(x, NULL));
+    PetscCall(MatMult(S, x, y));
+    PetscCall(MatMult(B, x, z));
+    PetscCall(SameVectors(z, y, "MatGetMultiProcBlock()", "B x"));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&y));
+    PetscCall(VecDestroy(&z));
     PetscCall(Same(A, R, PETSC_TRUE, "MatGetMultiProcBlock()"));
     PetscCall(MatScale(A, 2));
     PetscCall(MatScale(R, 2));
