@@ -34,40 +34,51 @@ static PetscErrorCode (*AIJTCUSplitCreate)(PC), (*AIJTCUSplitSetUp)(PC);
 /* One scatter serves all blocks with as many columns: all processes have rows, and no block has gaps between columns */
 static PetscErrorCode AIJTCUScatterFits(Mat X, Mat Y, PetscBool *fits)
 {
-  const PetscInt *range;
-  PetscMPIInt     size;
-  PetscInt        ldx, ldy;
-  PetscBool       gaps;
+  PetscMPIInt size;
+  PetscInt    ldx, ldy;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)X), &size));
-  PetscCall(MatGetOwnershipRanges(X, &range));
-  *fits = PETSC_TRUE;
-  for (PetscMPIInt p = 0; p < size; p++) {
-    if (range[p] == range[p + 1]) *fits = PETSC_FALSE;
-  }
-  if (!*fits) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDenseGetLDA(X, &ldx));
   PetscCall(MatDenseGetLDA(Y, &ldy));
-  gaps = (PetscBool)(ldx != X->rmap->n || ldy != Y->rmap->n);
-  if (size > 1) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &gaps, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)X)));
-  *fits = (PetscBool)!gaps;
+  *fits = (PetscBool)(X->rmap->n && ldx == X->rmap->n && ldy == Y->rmap->n);
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)X), &size));
+  if (size > 1) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, fits, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)X)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One column at a time: no scatter is kept for blocks of one column */
-static PetscErrorCode AIJTCUMatApplyColumns(PC pc, PetscErrorCode (*apply)(PC, Mat, Mat), Mat X, Mat Y)
+static PetscErrorCode AIJTCUCopyColumn(Mat X, PetscInt j, Mat Y, PetscInt k)
 {
-  Mat x, y;
+  Vec x, y;
 
   PetscFunctionBegin;
+  PetscCall(MatDenseGetColumnVecRead(X, j, &x));
+  PetscCall(MatDenseGetColumnVecWrite(Y, k, &y));
+  PetscCall(VecCopy(x, y));
+  PetscCall(MatDenseRestoreColumnVecWrite(Y, k, &y));
+  PetscCall(MatDenseRestoreColumnVecRead(X, j, &x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   One column at a time: no scatter is kept for blocks of one column. They are copied, because PETSc's products of other
+   splits ask that the same process has the column as before
+*/
+static PetscErrorCode AIJTCUMatApplyColumns(PC pc, PetscErrorCode (*apply)(PC, Mat, Mat), Mat X, Mat Y)
+{
+  VecType type;
+  Mat     x, y;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetVecType(X, &type));
+  PetscCall(MatCreateDenseFromVecType(PetscObjectComm((PetscObject)X), type, X->rmap->n, PETSC_DECIDE, X->rmap->N, 1, PETSC_DECIDE, NULL, &x));
+  PetscCall(MatDuplicate(x, MAT_DO_NOT_COPY_VALUES, &y));
   for (PetscInt j = 0; j < X->cmap->N; j++) {
-    PetscCall(MatDenseGetSubMatrix(X, PETSC_DECIDE, PETSC_DECIDE, j, j + 1, &x));
-    PetscCall(MatDenseGetSubMatrix(Y, PETSC_DECIDE, PETSC_DECIDE, j, j + 1, &y));
+    PetscCall(AIJTCUCopyColumn(X, j, x, 0));
     PetscCall((*apply)(pc, x, y));
-    PetscCall(MatDenseRestoreSubMatrix(Y, &y));
-    PetscCall(MatDenseRestoreSubMatrix(X, &x));
+    PetscCall(AIJTCUCopyColumn(y, 0, Y, j));
   }
+  PetscCall(MatDestroy(&x));
+  PetscCall(MatDestroy(&y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -91,7 +102,8 @@ static PetscErrorCode PCSetUp_FieldSplit_AIJTCU(PC pc)
 
   PetscFunctionBegin;
   PetscCall((*AIJTCUSplitSetUp)(pc));
-  PetscCall((*AIJTCUIsOurs)(pc->pmat, &ours));
+  PetscCall((*AIJTCUIsOurs)(pc->mat, &ours)); /* block solves ask this one */
+  if (!ours) PetscCall((*AIJTCUIsOurs)(pc->pmat, &ours));
   if (!ours || !pc->ops->matapply || pc->ops->matapply == PCMatApply_FieldSplit_AIJTCU) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCFieldSplitGetType(pc, &type));
   AIJTCUSplitMatApply[type == PC_COMPOSITE_SCHUR] = pc->ops->matapply;

@@ -1,5 +1,5 @@
 static char help[] = "PCMatApply() of PCFIELDSPLIT: blocks with other numbers of columns and leading dimensions, and a process without rows. Prints on error only.\n\
--each: a split for each field.\n\n";
+-each: a split for each field. -plain: the preconditioner is made of a matrix of PETSc's.\n\n";
 
 #include <petscaijtcu.h>
 #include <petscksp.h>
@@ -75,8 +75,8 @@ static PetscErrorCode Apply(PC pc, Mat A, PetscInt N, PetscInt gap)
 
 int main(int argc, char **argv)
 {
-  PetscBool each = PETSC_FALSE;
-  Mat       A;
+  PetscBool each = PETSC_FALSE, plain = PETSC_FALSE;
+  Mat       A, P;
   PC        pc;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -90,12 +90,16 @@ int main(int argc, char **argv)
     PetscCall(PCFieldSplitSetFields(pc, "0", 1, (PetscInt[]){0}, (PetscInt[]){0}));
     PetscCall(PCFieldSplitSetFields(pc, "1", 2, (PetscInt[]){1, 2}, (PetscInt[]){1, 2}));
   }
-  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-plain", &plain, NULL));
+  if (plain) PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &P));
+  else PetscCall(PetscObjectReference((PetscObject)(P = A)));
+  PetscCall(PCSetOperators(pc, A, P));
   PetscCall(PCSetFromOptions(pc));
   for (PetscInt gap = 0; gap < 4; gap += 3) {
     for (PetscInt N = 5; N > 0; N -= 2) PetscCall(Apply(pc, A, N, gap));
   }
   PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&P));
   PetscCall(MatDestroy(&A));
   PetscCall(PetscFinalize());
   return 0;
@@ -106,6 +110,6 @@ int main(int argc, char **argv)
   test:
     output_file: output/empty.out
     nsize: {{1 2 3}}
-    args: -each {{0 1}} -pc_fieldsplit_type {{additive multiplicative symmetric_multiplicative}} -fieldsplit_0_pc_type jacobi -fieldsplit_1_pc_type jacobi -options_left 0 -use_gpu_aware_mpi 0
+    args: -each {{0 1}} -plain {{0 1}} -pc_fieldsplit_type {{additive multiplicative symmetric_multiplicative}} -fieldsplit_0_pc_type jacobi -fieldsplit_1_pc_type jacobi -options_left 0 -use_gpu_aware_mpi 0
 
 TEST*/
