@@ -17,8 +17,8 @@
    Needed: 3.24 to 3.26. Gone when: "KSPIBCGS with vectors of the device", "KSPFBCGSR with vectors of the device" of
    upstream.c. Ours: solvers.c.
 
-   Where the matrices are ours, or nests of ours, the solve is with vectors of the host in the place of those of the
-   device: right, and slower than it could be
+   Where the operator or the matrix of the preconditioner is ours, or a nest of ours, the solve is with vectors of the
+   host in the place of those of the device: right, and slower than it could be
 */
 #include "upstream.h"
 #include <petsc/private/kspimpl.h>
@@ -97,7 +97,7 @@ static PetscErrorCode AIJTCUSolve(KSP ksp)
   if (!is) i = 1;
   PetscCall(PCGetOperators(ksp->pc, &A, &P));
   PetscCall(AIJTCUHoldsOurs(A, &ours));
-  if (ours) PetscCall(AIJTCUHoldsOurs(P, &ours));
+  if (!ours) PetscCall(AIJTCUHoldsOurs(P, &ours));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp->work[0], &host, VECSEQ, VECMPI, VECNEST, ""));
   if (host) PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp->vec_sol, &host, VECSEQ, VECMPI, VECNEST, ""));
   if (ours && !host) PetscCall(AIJTCUSolveOnHost(ksp, AIJTCUMethods[i].solve));

@@ -408,6 +408,21 @@ static PetscErrorCode Linear(const Row *row, Mat A[], PetscObject *solver, Resul
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The preconditioner is made of a matrix of PETSc's */
+static PetscErrorCode LinearOfPlain(const Row *row, Mat A[], PetscObject *solver, Result *result)
+{
+  KSP ksp;
+  Mat P;
+
+  PetscFunctionBegin;
+  PetscCall(MakeKSP(row, A[0], solver, &ksp));
+  PetscCall(MatConvert(A[0], MATAIJ, MAT_INITIAL_MATRIX, &P));
+  PetscCall(KSPSetOperators(ksp, A[0], P));
+  PetscCall(MatDestroy(&P));
+  PetscCall(SolveWith(row, ksp, A[0], result));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode LinearOnHost(const Row *row, Mat A[], PetscObject *solver, Result *result)
 {
   KSP ksp;
@@ -989,6 +1004,7 @@ static const Row linear[] = {
   {"chebyshev", "-ksp_type chebyshev -pc_type jacobi", {STIFF}, Linear, 1e-8, ANY},
   {"bcgsl", "-ksp_type bcgsl -pc_type bjacobi", {SKEWED}, Linear, 1e-8, ANY},
   {"ibcgs", "-ksp_type ibcgs -pc_type jacobi", {SKEWED}, Linear, 1e-8, ANY | REAL},
+  {"ibcgs_plain", "-ksp_type ibcgs -pc_type jacobi", {SKEWED}, LinearOfPlain, 1e-8, ANY | REAL},
   {"ibcgs_factors", "-ksp_type ibcgs -pc_type bjacobi -sub_pc_type ilu", {SKEWED}, Linear, 1e-8, ANY | REAL},
   {"fbcgsr", "-ksp_type fbcgsr -pc_type jacobi", {SKEWED}, Linear, 1e-8, ANY | REAL},
   {"pipecg", "-ksp_type pipecg -pc_type jacobi", {STIFF}, Linear, 1e-8, ANY},
