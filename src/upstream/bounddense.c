@@ -87,11 +87,12 @@ static PetscErrorCode (*AIJTCUPreonlyCreate)(KSP), (*AIJTCUPreonlyMatSolve)(KSP,
 static PetscErrorCode KSPMatSolve_PREONLY_AIJTCU(KSP ksp, Mat B, Mat X)
 {
   PetscBool ours;
-  Mat       P, b = B, x = X;
+  Mat       A, P, b = B, x = X;
 
   PetscFunctionBegin;
-  PetscCall(PCGetOperators(ksp->pc, NULL, &P));
-  PetscCall((*AIJTCUIsOurs)(P, &ours));
+  PetscCall(PCGetOperators(ksp->pc, &A, &P));
+  PetscCall((*AIJTCUIsOurs)(A, &ours));
+  if (!ours) PetscCall((*AIJTCUIsOurs)(P, &ours));
   if (ours) {
     PetscCall(AIJTCUBoundBegin(B, &b));
     PetscCall(AIJTCUBoundBegin(X, &x));

@@ -37,7 +37,7 @@ enum {
 
 typedef struct {
   Shape     shape;
-  PetscBool nan, nonzero, taken, whole, transpose, fewer, dependent, solved, bound, bound_operator, once;
+  PetscBool nan, nonzero, taken, whole, transpose, fewer, dependent, solved, bound, bound_operator, once, plain;
   PetscInt  within;
   PetscReal tolerance;
 } Params;
@@ -174,9 +174,13 @@ static PetscErrorCode CreateBlock(Mat A, PetscInt columns, PetscInt which, const
 
 static PetscErrorCode CreateSolver(Mat A, const Params *p, KSP *ksp)
 {
+  Mat P = A;
+
   PetscFunctionBegin;
+  if (p->plain) PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &P));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
-  PetscCall(KSPSetOperators(*ksp, A, A));
+  PetscCall(KSPSetOperators(*ksp, A, P));
+  if (p->plain) PetscCall(MatDestroy(&P));
   PetscCall(KSPSetInitialGuessNonzero(*ksp, p->nonzero));
   PetscCall(KSPSetFromOptions(*ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -915,6 +919,7 @@ static PetscErrorCode ReadParams(Params *p)
   PetscCall(PetscOptionsBool("-whole", "The reference is a KSPMatSolve()", NULL, p->whole, &p->whole, NULL));
   PetscCall(PetscOptionsBool("-fewer", "No more iterations than with the reference are right", NULL, p->fewer, &p->fewer, NULL));
   PetscCall(PetscOptionsBool("-bound", "The block of solutions is bound to the host", NULL, p->bound, &p->bound, NULL));
+  PetscCall(PetscOptionsBool("-plain", "The preconditioner is made of a matrix of PETSc's", NULL, p->plain, &p->plain, NULL));
   PetscCall(PetscOptionsBool("-bound_operator", "So are the operator and the right-hand sides", NULL, p->bound_operator, &p->bound_operator, NULL));
   PetscCall(PetscOptionsBool("-solved", "The guess of one column is its solution", NULL, p->solved, &p->solved, NULL));
   PetscCall(PetscOptionsBool("-dependent", "One column is a sum of others", NULL, p->dependent, &p->dependent, NULL));
@@ -1359,7 +1364,7 @@ int main(int argc, char **argv)
       suffix: cuda_bound_columns
       requires: cuda
       nsize: 2
-      args: -use_gpu_aware_mpi 0 -ksp_type {{preonly none}} -pc_type redundant -block densecuda -bound -taken 0 -ksp_matsolve_batch_size {{1 2}} -tolerance 1e-9 -options_left 0
+      args: -use_gpu_aware_mpi 0 -ksp_type {{preonly none}} -plain {{0 1}} -pc_type redundant -block densecuda -bound -taken 0 -ksp_matsolve_batch_size {{1 2}} -tolerance 1e-9 -options_left 0
 
     test: # PETSc adds columns of a block
       suffix: cuda_bound_operator
