@@ -602,9 +602,10 @@ static PetscErrorCode MatStoreValues_AIJTCU(Mat A)
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  PetscCall(AIJTCUStoredValuesFit(A, PETSC_TRUE));
+  PetscCall(AIJTCUStoredValuesFit(A));
   PetscCall(AIJTCUValuesToHost(A, PETSC_FALSE));
   PetscCall(((PetscErrorCode (*)(Mat))plan->id.composed[AIJTCU_STORE_VALUES])(A));
+  PetscCall(AIJTCUStoredValuesKeep(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -614,7 +615,7 @@ static PetscErrorCode MatRetrieveValues_AIJTCU(Mat A)
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  PetscCall(AIJTCUStoredValuesFit(A, PETSC_FALSE));
+  PetscCall(AIJTCUStoredValuesFit(A));
   PetscCall(AIJTCUValuesToHost(A, PETSC_TRUE));
   PetscCall(((PetscErrorCode (*)(Mat))plan->id.composed[AIJTCU_RETRIEVE_VALUES])(A));
   PetscCall(PetscObjectStateIncrease((PetscObject)A));

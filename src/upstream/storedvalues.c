@@ -24,22 +24,32 @@
 
 #define STORED_KEY "MatAIJTCUStoredValues"
 
-static PetscErrorCode AIJTCUStoredValuesKeep(Mat block, PetscInt64 n)
+/* After MatStoreValues(): the first time tells for how many values there is memory */
+PetscErrorCode AIJTCUStoredValuesKeep(Mat A)
 {
+  Mat         block[2];
   PetscInt64 *stored;
+  MatInfo     info;
 
   PetscFunctionBegin;
-  PetscCall(PetscNew(&stored));
-  *stored = n;
-  PetscCall(AIJTCUComposeData((PetscObject)block, STORED_KEY, stored, PetscCtxDestroyDefault));
+  PetscCall(AIJTCULocalBlocks(A, block, NULL));
+  for (int i = 0; i < 2; i++) {
+    if (!block[i]) continue;
+    PetscCall(PetscObjectContainerQuery((PetscObject)block[i], STORED_KEY, &stored));
+    if (stored) continue;
+    PetscCall(MatGetInfo(block[i], MAT_LOCAL, &info));
+    PetscCall(PetscNew(&stored));
+    *stored = (PetscInt64)info.nz_used;
+    PetscCall(AIJTCUComposeData((PetscObject)block[i], STORED_KEY, stored, PetscCtxDestroyDefault));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   Whether the values of the local blocks fit into what stored values have. store: it may be the first time. Where those
-   of one process do not, all processes have an error, and nothing is stored. Collective
+   Whether the values of the local blocks fit into what stored values have. Where those of one process do not, all
+   processes have an error, and nothing is stored. Collective
 */
-PetscErrorCode AIJTCUStoredValuesFit(Mat A, PetscBool store)
+PetscErrorCode AIJTCUStoredValuesFit(Mat A)
 {
   Mat         block[2];
   PetscInt64 *stored[2] = {NULL, NULL}, n[2] = {0, 0};
@@ -64,8 +74,5 @@ PetscErrorCode AIJTCUStoredValuesFit(Mat A, PetscBool store)
   }
   PetscCheck(all, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
     "The matrix has more entries on another process than when MatStoreValues() was first called: PETSc has memory for no more");
-  for (int i = 0; i < 2; i++) {
-    if (store && block[i] && !stored[i]) PetscCall(AIJTCUStoredValuesKeep(block[i], n[i]));
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -79,7 +79,8 @@ PETSC_INTERN PetscErrorCode AIJTCURaiseNonzeroState(Mat, PetscObjectState);
 PETSC_INTERN void AIJTCUForgetHermitian(Mat, PetscScalar);
 
 /* storedvalues.c */
-PETSC_INTERN PetscErrorCode AIJTCUStoredValuesFit(Mat, PetscBool);
+PETSC_INTERN PetscErrorCode AIJTCUStoredValuesFit(Mat);
+PETSC_INTERN PetscErrorCode AIJTCUStoredValuesKeep(Mat);
 
 /* hash.c */
 PETSC_INTERN PetscErrorCode AIJTCUForgetHash(Mat);

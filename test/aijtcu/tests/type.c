@@ -598,6 +598,14 @@ static PetscErrorCode TestStoreMore(PetscInt m)
   PetscCall(Create(MATAIJTCU, m, m, &A));
   PetscCall(MatGetSize(A, NULL, &n));
   PetscCall(MatGetOwnershipRange(A, &r0, &r1));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr[0] = MatStoreValues(A); /* an error before the option is set, and nothing is stored */
+  PetscCall(PetscPopErrorHandler());
+  if (!ierr[0]) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "MatStoreValues() without MatSetOption(): no error\n"));
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  for (PetscInt j = r0; j < r1; j++) PetscCall(MatSetValue(A, r1 - 1, j, 1, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatSetOption(A, MAT_NEW_NONZERO_LOCATIONS, PETSC_FALSE));
   PetscCall(MatStoreValues(A));
   PetscCall(MatStoreValues(A));
