@@ -555,6 +555,19 @@ BLAS_OF(float, s, S)
     } \
     return CUBLAS_STATUS_SUCCESS; \
   } \
+  EXPORT cublasStatus_t cublas##LETTER##geam(cublasHandle_t, cublasOperation_t opa, cublasOperation_t opb, int m, int n, const T *alpha, const T *a, int lda, const T *beta, const T *b, int ldb, T *c, int ldc) \
+  { \
+    for (int j = 0; j < n; j++) { \
+      for (int i = 0; i < m; i++) c[i + (size_t)j * (size_t)ldc] = (*alpha != 0 ? *alpha * At(a, lda, opa, i, j) : 0) + (*beta != 0 ? *beta * At(b, ldb, opb, i, j) : 0); \
+    } \
+    return CUBLAS_STATUS_SUCCESS; \
+  } \
+  EXPORT cublasStatus_t cublas##LETTER##tbsv_v2(cublasHandle_t, cublasFillMode_t, cublasOperation_t, cublasDiagType_t diag, int n, int k, const T *a, int lda, T *x, int incx) \
+  { \
+    if (k) return CUBLAS_STATUS_NOT_SUPPORTED; /* PETSc has diagonals alone */ \
+    for (int i = 0; diag == CUBLAS_DIAG_NON_UNIT && i < n; i++) x[(size_t)i * (size_t)incx] /= a[(size_t)i * (size_t)lda]; \
+    return CUBLAS_STATUS_SUCCESS; \
+  } \
   EXPORT cublasStatus_t cublas##LETTER##gemvStridedBatched(cublasHandle_t h, cublasOperation_t op, int m, int n, const T *alpha, const T *a, int lda, long long stridea, const T *x, int incx, long long stridex, const T *beta, T *y, int incy, long long stridey, int batch) \
   { \
     for (int b = 0; b < batch; b++) cublas##LETTER##gemv_v2(h, op, m, n, alpha, a + b * stridea, lda, x + b * stridex, incx, beta, y + b * stridey, incy); \
