@@ -176,10 +176,12 @@ PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void)
   AIJTCUSetClass(&AIJTCUWrappers);
   PetscCall(AIJTCUParentsSetUp(attach));
   PetscCall(AIJTCURegisterFactors());
+  AIJTCUKnowOurs(AIJTCUHasPlan);
   PetscCall(AIJTCURegisterMAIJ());
-  PetscCall(AIJTCURegisterHostPointers(AIJTCUHasPlan));
-  PetscCall(AIJTCURegisterPreonly(AIJTCUHasPlan));
-  PetscCall(AIJTCURegisterSplit(AIJTCUHasPlan));
+  PetscCall(AIJTCURegisterRandom());
+  PetscCall(AIJTCURegisterHostPointers());
+  PetscCall(AIJTCURegisterPreonly());
+  PetscCall(AIJTCURegisterSplit());
   PetscCall(AIJTCUBlockRegister());
   PetscCall(AIJTCURegisterCoarseners());
   PetscCall(AIJTCUEigenLoad());

@@ -81,18 +81,15 @@ PetscErrorCode AIJTCUBoundEnd(Mat D, Mat *H)
 }
 
 #if PetscDefined(HAVE_CUDA)
-static PetscErrorCode (*AIJTCUIsOurs)(Mat, PetscBool *);
 static PetscErrorCode (*AIJTCUPreonlyCreate)(KSP), (*AIJTCUPreonlyMatSolve)(KSP, Mat, Mat);
 
 static PetscErrorCode KSPMatSolve_PREONLY_AIJTCU(KSP ksp, Mat B, Mat X)
 {
   PetscBool ours;
-  Mat       A, P, b = B, x = X;
+  Mat       b = B, x = X;
 
   PetscFunctionBegin;
-  PetscCall(PCGetOperators(ksp->pc, &A, &P));
-  PetscCall((*AIJTCUIsOurs)(A, &ours));
-  if (!ours) PetscCall((*AIJTCUIsOurs)(P, &ours));
+  PetscCall(AIJTCUPCHasOurs(ksp->pc, &ours));
   if (ours) {
     PetscCall(AIJTCUBoundBegin(B, &b));
     PetscCall(AIJTCUBoundBegin(X, &x));
@@ -113,18 +110,15 @@ static PetscErrorCode KSPCreate_PREONLY_AIJTCU(KSP ksp)
 }
 #endif
 
-/* When the library is loaded. is_ours tells our matrices */
-PetscErrorCode AIJTCURegisterPreonly(PetscErrorCode (*is_ours)(Mat, PetscBool *))
+/* When the library is loaded */
+PetscErrorCode AIJTCURegisterPreonly(void)
 {
   PetscFunctionBegin;
 #if PetscDefined(HAVE_CUDA)
-  AIJTCUIsOurs = is_ours;
   PetscCall(KSPInitializePackage());
   PetscCall(AIJTCUReplaceCreator(KSPList, KSPPREONLY, KSPCreate_PREONLY_AIJTCU, &AIJTCUPreonlyCreate));
   /* Not all releases have this name, too */
   PetscCall(AIJTCUReplaceCreator(KSPList, "none", KSPCreate_PREONLY_AIJTCU, &AIJTCUPreonlyCreate));
-#else
-  (void)is_ours;
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }

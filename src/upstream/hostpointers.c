@@ -29,7 +29,6 @@ static struct {
   PetscErrorCode (*create)(KSP), (*solve)(KSP);
 } AIJTCUMethods[] = {{KSPIBCGS, NULL, NULL}, {KSPFBCGSR, NULL, NULL}};
 
-static PetscErrorCode (*AIJTCUIsOurs)(Mat, PetscBool *);
 
 /* The same entries, on the host */
 static PetscErrorCode AIJTCUDuplicateOnHost(Vec v, Vec *u)
@@ -68,36 +67,15 @@ static PetscErrorCode AIJTCUSolveOnHost(KSP ksp, PetscErrorCode (*solve)(KSP))
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Ours, or a MATNEST with a block of ours: its vectors are of the device, too */
-static PetscErrorCode AIJTCUHoldsOurs(Mat A, PetscBool *holds)
-{
-  Mat     **sub;
-  PetscInt  m, n;
-  PetscBool nest;
-
-  PetscFunctionBegin;
-  PetscCall((*AIJTCUIsOurs)(A, holds));
-  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATNEST, &nest));
-  if (!nest) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatNestGetSubMats(A, &m, &n, &sub));
-  for (PetscInt i = 0; i < m && !*holds; i++)
-    for (PetscInt j = 0; j < n && !*holds; j++)
-      if (sub[i][j]) PetscCall(AIJTCUHoldsOurs(sub[i][j], holds));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode AIJTCUSolve(KSP ksp)
 {
   PetscBool host, ours, is;
-  Mat       A, P;
   int       i = 0;
 
   PetscFunctionBegin;
   PetscCall(PetscStrcmp(((PetscObject)ksp)->type_name, AIJTCUMethods[0].name, &is));
   if (!is) i = 1;
-  PetscCall(PCGetOperators(ksp->pc, &A, &P));
-  PetscCall(AIJTCUHoldsOurs(A, &ours));
-  if (!ours) PetscCall(AIJTCUHoldsOurs(P, &ours));
+  PetscCall(AIJTCUPCHasOurs(ksp->pc, &ours));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp->work[0], &host, VECSEQ, VECMPI, VECNEST, ""));
   if (host) PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp->vec_sol, &host, VECSEQ, VECMPI, VECNEST, ""));
   if (ours && !host) PetscCall(AIJTCUSolveOnHost(ksp, AIJTCUMethods[i].solve));
@@ -129,17 +107,14 @@ static PetscErrorCode AIJTCUCreateFBCGSR(KSP ksp)
 }
 #endif
 
-/* When the library is loaded. is_ours tells our matrices */
-PetscErrorCode AIJTCURegisterHostPointers(PetscErrorCode (*is_ours)(Mat, PetscBool *))
+/* When the library is loaded */
+PetscErrorCode AIJTCURegisterHostPointers(void)
 {
   PetscFunctionBegin;
 #if PetscDefined(HAVE_CUDA)
-  AIJTCUIsOurs = is_ours;
   PetscCall(KSPInitializePackage());
   PetscCall(AIJTCUReplaceCreator(KSPList, AIJTCUMethods[0].name, AIJTCUCreateIBCGS, &AIJTCUMethods[0].create));
   PetscCall(AIJTCUReplaceCreator(KSPList, AIJTCUMethods[1].name, AIJTCUCreateFBCGSR, &AIJTCUMethods[1].create));
-#else
-  (void)is_ours;
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }

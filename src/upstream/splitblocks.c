@@ -28,7 +28,6 @@
   #include <petsc/private/pcimpl.h>
 
 static PetscErrorCode (*AIJTCUSplitMatApply[2])(PC, Mat, Mat); /* PETSc's, the second for Schur complements */
-static PetscErrorCode (*AIJTCUIsOurs)(Mat, PetscBool *);
 static PetscErrorCode (*AIJTCUSplitCreate)(PC), (*AIJTCUSplitSetUp)(PC);
 
 /* One scatter serves all blocks with as many columns: all processes have rows, and no block has gaps between columns */
@@ -102,8 +101,7 @@ static PetscErrorCode PCSetUp_FieldSplit_AIJTCU(PC pc)
 
   PetscFunctionBegin;
   PetscCall((*AIJTCUSplitSetUp)(pc));
-  PetscCall((*AIJTCUIsOurs)(pc->mat, &ours)); /* block solves ask this one */
-  if (!ours) PetscCall((*AIJTCUIsOurs)(pc->pmat, &ours));
+  PetscCall(AIJTCUPCHasOurs(pc, &ours));
   if (!ours || !pc->ops->matapply || pc->ops->matapply == PCMatApply_FieldSplit_AIJTCU) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCFieldSplitGetType(pc, &type));
   AIJTCUSplitMatApply[type == PC_COMPOSITE_SCHUR] = pc->ops->matapply;
@@ -121,16 +119,13 @@ static PetscErrorCode PCCreate_FieldSplit_AIJTCU(PC pc)
 }
 #endif
 
-/* When the library is loaded. is_ours tells our matrices */
-PetscErrorCode AIJTCURegisterSplit(PetscErrorCode (*is_ours)(Mat, PetscBool *))
+/* When the library is loaded */
+PetscErrorCode AIJTCURegisterSplit(void)
 {
   PetscFunctionBegin;
 #if AIJTCU_HAVE_BLOCK
-  AIJTCUIsOurs = is_ours;
   PetscCall(PCInitializePackage());
   PetscCall(AIJTCUReplaceCreator(PCList, PCFIELDSPLIT, PCCreate_FieldSplit_AIJTCU, &AIJTCUSplitCreate));
-#else
-  (void)is_ours;
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -63,11 +63,18 @@ PETSC_INTERN PetscErrorCode AIJTCUCreateSubMatrices(Mat, PetscInt, const IS[], c
 /* blocksizes.c */
 PETSC_INTERN PetscErrorCode AIJTCUGiveBlockSizes(Mat);
 
+/* ours.c */
+PETSC_INTERN void           AIJTCUKnowOurs(PetscErrorCode (*)(Mat, PetscBool *));
+PETSC_INTERN PetscErrorCode AIJTCUPCHasOurs(PC, PetscBool *);
+
 /* maijvalues.c */
 PETSC_INTERN PetscErrorCode AIJTCURegisterMAIJ(void);
 
 /* hostpointers.c */
-PETSC_INTERN PetscErrorCode AIJTCURegisterHostPointers(PetscErrorCode (*)(Mat, PetscBool *));
+PETSC_INTERN PetscErrorCode AIJTCURegisterHostPointers(void);
+
+/* hostrandom.c */
+PETSC_INTERN PetscErrorCode AIJTCURegisterRandom(void);
 
 /* convertis.c */
 PETSC_INTERN PetscErrorCode AIJTCUConvertFirst(MatType, Mat *);
@@ -99,10 +106,10 @@ PETSC_INTERN PetscErrorCode AIJTCUAlsoOnHost(Vec);
 PETSC_INTERN PetscErrorCode AIJTCUDenseStandIn(Mat, PetscScalar *, Mat *);
 PETSC_INTERN PetscErrorCode AIJTCUBoundBegin(Mat, Mat *);
 PETSC_INTERN PetscErrorCode AIJTCUBoundEnd(Mat, Mat *);
-PETSC_INTERN PetscErrorCode AIJTCURegisterPreonly(PetscErrorCode (*)(Mat, PetscBool *));
+PETSC_INTERN PetscErrorCode AIJTCURegisterPreonly(void);
 
 /* splitblocks.c */
-PETSC_INTERN PetscErrorCode AIJTCURegisterSplit(PetscErrorCode (*)(Mat, PetscBool *));
+PETSC_INTERN PetscErrorCode AIJTCURegisterSplit(void);
 
 /* cayleyshell.c: the library for SLEPc's solvers calls it */
 PETSC_EXTERN PetscErrorCode AIJTCUShellVecsOf(Mat, Mat);

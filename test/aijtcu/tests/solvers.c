@@ -1055,6 +1055,8 @@ static const Row eigen[] = {
   {"gd_block", "-eps_type gd -eps_smallest_real -eps_gd_blocksize 3", {STIFF, MASS}, Eigenvalues, 1e-8, ANY},
   {"lapack", "-eps_type lapack", {SKEWED}, Eigenvalues, 1e-8, SEQ},
   {"ciss", LU "-eps_type ciss -rg_type ellipse -rg_ellipse_center 2.9 -rg_ellipse_radius 1.05 -rg_ellipse_vscale 0.1", {STIFF}, Eigenvalues, 1e-8, ANY | REAL},
+  /* several iterations: between them a block of random numbers is on the host */
+  {"ciss_again", LU "-eps_type ciss -rg_type ellipse -rg_ellipse_center 2.9 -rg_ellipse_radius 1.05 -rg_ellipse_vscale 0.1 -eps_ciss_integration_points 12 -eps_ciss_blocksize 8 -eps_ciss_moments 2", {STIFF}, Eigenvalues, 1e-8, ANY | REAL},
   {"shift", "-st_type shift -st_shift 1", {STIFF}, Eigenvalues, 1e-8, ANY},
   {"sinvert", LU "-st_type sinvert -eps_target 4.1", {STIFF}, Eigenvalues, 1e-8, ANY},
   {"sinvert_lu", "-st_type sinvert -eps_target 4.1 -st_ksp_type preonly -st_pc_type lu", {STIFF}, Eigenvalues, 1e-8, SEQ},

@@ -1,5 +1,6 @@
 static char help[] = "The life of a MATAIJTCU: creation, conversions, copies, options, operations, each against a MATAIJ of the same values. Prints on error only.\n\n";
 
+#include "kind.h"
 #include "same.h"
 
 #include <petscaijtcu.h>
@@ -889,6 +890,51 @@ static PetscErrorCode TestSharedBlock(PetscInt m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Numbers of PETSCCURAND for arrays of the host: they are in the interval, and come again with the seed */
+static PetscErrorCode TestHostRandom(PetscInt m, PetscInt n)
+{
+  Mat         A, M, S;
+  Vec         x;
+  PetscRandom random;
+  PetscReal   at[9], most, least = PETSC_MAX_REAL;
+  PetscBool   device, same;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJTCU, m, n, &A));
+  PetscCall(IsOnDevice(A, &device));
+  if (device) {
+    PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &random));
+    PetscCall(PetscRandomSetType(random, PETSCCURAND));
+    PetscCall(PetscRandomSetInterval(random, -2, 3));
+    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, 7, 5, NULL, &M));
+    PetscCall(MatDuplicate(M, MAT_DO_NOT_COPY_VALUES, &S));
+    PetscCall(MatSetRandom(M, random));
+    PetscCall(PetscRandomGetValuesReal(random, 9, at));
+    most = PetscAbsReal(at[0]);
+    for (PetscInt i = 0; i < 9; i++) {
+      most  = PetscMax(most, PetscMax(at[i] - 1, -at[i]));
+      least = PetscMin(least, at[i]);
+    }
+    PetscCheck(most <= 2 && least < 2 && at[0] != at[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Random numbers %g, %g to %g", (double)at[0], (double)least, (double)most);
+    PetscCall(PetscRandomSeed(random));
+    PetscCall(MatSetRandom(S, random));
+    PetscCall(MatEqual(M, S, &same));
+    PetscCheck(same, PETSC_COMM_SELF, PETSC_ERR_PLIB, "With the same seed random numbers are other ones");
+    PetscCall(MatNorm(M, NORM_FROBENIUS, &most));
+    PetscCheck(most > 1 && most < 3 * PetscSqrtReal(2 * 35), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Random numbers of norm %g", (double)most);
+    PetscCall(MatCreateVecs(A, &x, NULL));
+    PetscCall(VecSetRandom(x, random)); /* still on the device */
+    PetscCall(VecNorm(x, NORM_INFINITY, &most));
+    PetscCheck(most > 0 && most <= 3 * PetscSqrtReal(2), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Random numbers of a vector up to %g", (double)most);
+    PetscCall(VecDestroy(&x));
+    PetscCall(MatDestroy(&M));
+    PetscCall(MatDestroy(&S));
+    PetscCall(PetscRandomDestroy(&random));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    MatHeaderReplace() moves the plan to a matrix with another count of states. That count may reach the plan's own
    number again
@@ -1409,6 +1455,7 @@ int main(int argc, char **argv)
     PetscCall(TestSharedBlock(m));
   }
   PetscCall(TestStoreMore(m));
+  PetscCall(TestHostRandom(m, n));
   PetscCall(TestHeaderReplace(m, n));
   PetscCall(TestWhole());
   PetscCall(TestBoundMerge(m, n));
