@@ -62,6 +62,22 @@
    Needed: 3.26. Gone when: nothing says it; read MatCoarsenApply_HEM_private(). Ours: gamggraph.c, with
    -mat_coarsen_type hem.
 
+   MatIsHermitian() and MatIsHermitianTranspose() look at old values of a MATSEQAIJCUSPARSE
+
+     MatIsHermitianTranspose_SeqAIJ() reads a->a, while MatIsTranspose_SeqAIJ() takes the newest values.
+
+       MatMult(A, x, y);
+       MatMult(B, x, y);                          // of the same pattern, not symmetric
+       MatAXPY(A, 1, B, SAME_NONZERO_PATTERN);    // on the device
+       MatIsHermitian(A, 0, &is);                 // is that of A before
+
+     What would help: MatSeqAIJGetArrayRead() in place of a->a.
+
+   Needed: 3.24 to 3.26. Gone when: "MatIsHermitian()" of upstream.c. Ours: type.c, with a GPU.
+
+   MatIsHermitianTranspose() of two different matrices stays as it is: PETSc asks both for the same function, and one of
+   them may be a MATSEQAIJ.
+
    Here the newest values of an assembled matrix come to the host. If they are to be written there they count as
    changed, and the device takes them again. For a transpose this comes before it is filled
 */

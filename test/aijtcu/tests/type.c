@@ -1430,6 +1430,44 @@ static PetscErrorCode TestRedundant(PetscInt m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* MatIsHermitian() of a matrix whose newest values are on the device: symmetric ones, then others */
+static PetscErrorCode TestHermitian(void)
+{
+  const PetscInt n = 40;
+  Mat            A[2];
+  Vec            x, y;
+  PetscMPIInt    size;
+  PetscBool      is;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  if (size > 1) PetscFunctionReturn(PETSC_SUCCESS); /* PETSc has it for one process alone */
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatCreate(PETSC_COMM_WORLD, &A[k]));
+    PetscCall(MatSetSizes(A[k], n, n, n, n));
+    PetscCall(MatSetType(A[k], MATAIJTCU));
+    PetscCall(MatSeqAIJSetPreallocation(A[k], 2, NULL));
+    for (PetscInt i = 0; i < n; i++) {
+      PetscCall(MatSetValue(A[k], i, i, 2 + i, INSERT_VALUES));
+      PetscCall(MatSetValue(A[k], i, (i + n / 2) % n, k && !i ? 5 : -1, INSERT_VALUES));
+    }
+    PetscCall(MatAssemblyBegin(A[k], MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A[k], MAT_FINAL_ASSEMBLY));
+  }
+  PetscCall(MatCreateVecs(A[0], &x, &y));
+  PetscCall(VecSet(x, 1));
+  for (int k = 0; k < 2; k++) PetscCall(MatMult(A[k], x, y));
+  PetscCall(MatIsHermitian(A[0], PETSC_SMALL, &is)); /* with a tolerance the answer is not kept */
+  PetscCheck(is, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A symmetric matrix is not Hermitian");
+  PetscCall(MatAXPY(A[0], 1, A[1], SAME_NONZERO_PATTERN));
+  PetscCall(MatIsHermitian(A[0], 0, &is));
+  PetscCheck(!is, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Hermitian by old values");
+  for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&A[k]));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscInt  m = 90, n = 90;
@@ -1463,6 +1501,7 @@ int main(int argc, char **argv)
   PetscCall(TestSettings());
   PetscCall(TestInverse());
   PetscCall(TestSynergy());
+  PetscCall(TestHermitian());
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -159,6 +159,33 @@ static PetscErrorCode ValuesOfTheHost(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Symmetric on the host, and no more on the device. */
+static PetscErrorCode HermitianOnTheDevice(void)
+{
+  Mat       A, B;
+  Vec       x, y;
+  PetscBool is;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJCUSPARSE, ROWS / 2, &A));
+  PetscCall(Create(MATAIJCUSPARSE, ROWS / 2, &B));
+  PetscCall(MatSetValue(B, 0, ROWS / 2, 5, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecSet(x, 1));
+  PetscCall(MatMult(A, x, y));
+  PetscCall(MatMult(B, x, y));
+  PetscCall(MatAXPY(A, 1, B, SAME_NONZERO_PATTERN));
+  PetscCall(MatIsHermitian(A, 0, &is));
+  PetscCall(Repaired((PetscBool)!is, "MatIsHermitian()"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* More nonzeros than the device has seen. An error otherwise, or numbers of other memory */
 static PetscErrorCode ZeroEntries(void)
 {
@@ -1025,6 +1052,7 @@ int main(int argc, char **argv)
   } else if (size == 1) {
     PetscCall(ZeroEntries());
     PetscCall(ValuesOfTheHost());
+    PetscCall(HermitianOnTheDevice());
     PetscCall(VectorsOfTheHost());
     PetscCall(Transpose());
     PetscCall(MultTranspose());
