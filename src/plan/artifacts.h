@@ -53,7 +53,6 @@ typedef struct {
   AIJTCUState      state;
   HrpbError        why;
   VectorTranspose  matrix;
-  PetscInt         products; /* with it so far, until it is made */
   PetscObjectState values_state;
 } AIJTCUTranspose;
 

@@ -2,9 +2,9 @@
    Products with one vector: MatMult(), MatMultAdd() and their transposes.
 
    On a device kernels of ours make A x and y + A x. All of them give the same bits, so nothing depends on which of them
-   it is. A^T x is A x where A is eternally symmetric. Otherwise the transpose is made, once the products of the
-   parent, which are slow, have taken as long as that takes. The parent makes everything else. A parallel matrix is
-   multiplied by the parent, which multiplies its two blocks: those come here.
+   it is. A^T x is A x where A is eternally symmetric. Otherwise the first such product makes the transpose: the parent's
+   is slow, adds in any order, and may leave out the last row of a small matrix (../LIMITS.md). The parent makes
+   everything else. A parallel matrix is multiplied by the parent, which multiplies its two blocks: those come here.
 */
 #include "productimpl.h"
 
@@ -17,11 +17,6 @@ typedef enum {
 
 #if AIJTCU_HAVE_DEVICE
   #include <petscdevice_cuda.h>
-
-/* So many products with the transpose the parent makes before it is made: that takes as long as some of them */
-enum {
-  TRANSPOSES_BEFORE = 10
-};
 
 /* With x's array in the order, add those of y, which may be NULL, and z, and run it. z may be y */
 static PetscErrorCode AIJTCUMultInto(Mat A, AIJTCUPlan *plan, AIJTCUWorkOrder *order, Vec y, Vec z, HrpbError *err)
@@ -63,18 +58,6 @@ static PetscErrorCode AIJTCUMultRun(Mat A, AIJTCUPlan *plan, AIJTCUWorkOrder *or
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the transpose is there, or is to be made now */
-static PetscErrorCode AIJTCUMultHasTranspose(Mat A, AIJTCUPlan *plan, PetscBool *has)
-{
-  AIJTCUTranspose *t = &plan->transpose;
-
-  PetscFunctionBegin;
-  PetscCall(AIJTCUPlanSync(A, plan));
-  *has = (PetscBool)(t->state != AIJTCU_EMPTY || AIJTCUGetOptions(plan)->mult != MAT_AIJTCU_MULT_AUTO);
-  if (!*has) *has = (PetscBool)(t->products++ >= TRANSPOSES_BEFORE);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* How a kernel of ours multiplies, if one can */
 static PetscErrorCode AIJTCUMultOrder(Mat A, AIJTCUPlan *plan, AIJTCUMultOp op, Vec x, Vec y, Vec z, AIJTCUWorkOrder *order)
 {
@@ -93,7 +76,6 @@ static PetscErrorCode AIJTCUMultOrder(Mat A, AIJTCUPlan *plan, AIJTCUMultOp op, 
   for (int i = 0; i < 3 && usable; i++) {
     if (all[i]) PetscCall(PetscObjectTypeCompareAny((PetscObject)all[i], &usable, VECSEQCUDA, VECMPICUDA, ""));
   }
-  if (usable && ask.transposed) PetscCall(AIJTCUMultHasTranspose(A, plan, &usable));
   if (usable) PetscCall(AIJTCUPlanOrder(A, plan, &ask, order));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
