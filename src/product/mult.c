@@ -2,8 +2,8 @@
    Products with one vector: MatMult(), MatMultAdd() and their transposes.
 
    On a device kernels of ours make A x and y + A x. All of them give the same bits, so nothing depends on which of them
-   it is. A^T x is A x where A is eternally symmetric. Otherwise the first such product makes the transpose: the parent's
-   is slow, adds in any order, and may leave out the last row of a small matrix (../LIMITS.md). The parent makes
+   it is. A^T x is A x where A is eternally symmetric. Otherwise the first such product makes the transpose: that of the
+   parent is slow, adds in any order, and may leave out the last row of a small matrix (src/LIMITS.md). The parent makes
    everything else. A parallel matrix is multiplied by the parent, which multiplies its two blocks: those come here.
 */
 #include "productimpl.h"
