@@ -419,8 +419,8 @@ PetscErrorCode MatAIJTCUGetTune(Mat A, MatAIJTCUTune *tune)
   Holds for `MatMult()`, `MatMultAdd()` and products with the transpose. Everything on the host is the parent's.
 
   The transpose of a matrix that is eternally symmetric (`MatSetOption()` with MAT_SYMMETRIC and MAT_SYMMETRY_ETERNAL)
-  is the matrix itself. That of another is made after some products of the parent with it, which are slow, and takes
-  more device memory than the matrix. With `MAT_AIJTCU_MULT_CSR` and what follows it is made for the first one.
+  is the matrix itself. That of another is made for the first product with it, and takes more device memory than the
+  matrix. With `MAT_AIJTCU_MULT_CUSPARSE` there is none: the product of the parent is slow, and adds in any order.
 
   Our kernels read the matrix as it is. They give the same bits in every run, and all of them give the same.
 
