@@ -117,7 +117,7 @@ PetscErrorCode AIJTCURegisterPreonly(void)
 #if PetscDefined(HAVE_CUDA)
   PetscCall(KSPInitializePackage());
   PetscCall(AIJTCUReplaceCreator(KSPList, KSPPREONLY, KSPCreate_PREONLY_AIJTCU, &AIJTCUPreonlyCreate));
-  /* Not all releases have this name, too */
+  /* A second name, which not all releases have */
   PetscCall(AIJTCUReplaceCreator(KSPList, "none", KSPCreate_PREONLY_AIJTCU, &AIJTCUPreonlyCreate));
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);

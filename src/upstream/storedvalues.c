@@ -24,23 +24,37 @@
 
 #define STORED_KEY "MatAIJTCUStoredValues"
 
-/* After MatStoreValues(): the first time tells for how many values there is memory */
-PetscErrorCode AIJTCUStoredValuesKeep(Mat A)
+/* The local blocks, how many values each has, and how many it had when they were first stored, NULL if they were not */
+static PetscErrorCode AIJTCUStoredValuesCount(Mat A, Mat block[2], PetscInt64 n[2], PetscInt64 *stored[2])
 {
-  Mat         block[2];
-  PetscInt64 *stored;
-  MatInfo     info;
+  MatInfo info;
 
   PetscFunctionBegin;
   PetscCall(AIJTCULocalBlocks(A, block, NULL));
   for (int i = 0; i < 2; i++) {
+    n[i]      = 0;
+    stored[i] = NULL;
     if (!block[i]) continue;
-    PetscCall(PetscObjectContainerQuery((PetscObject)block[i], STORED_KEY, &stored));
-    if (stored) continue;
     PetscCall(MatGetInfo(block[i], MAT_LOCAL, &info));
-    PetscCall(PetscNew(&stored));
-    *stored = (PetscInt64)info.nz_used;
-    PetscCall(AIJTCUComposeData((PetscObject)block[i], STORED_KEY, stored, PetscCtxDestroyDefault));
+    PetscCall(PetscObjectContainerQuery((PetscObject)block[i], STORED_KEY, &stored[i]));
+    n[i] = (PetscInt64)info.nz_used;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* After MatStoreValues(): the first time tells for how many values there is memory */
+PetscErrorCode AIJTCUStoredValuesKeep(Mat A)
+{
+  Mat         block[2];
+  PetscInt64 *stored[2], n[2];
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUStoredValuesCount(A, block, n, stored));
+  for (int i = 0; i < 2; i++) {
+    if (!block[i] || stored[i]) continue;
+    PetscCall(PetscNew(&stored[i]));
+    *stored[i] = n[i];
+    PetscCall(AIJTCUComposeData((PetscObject)block[i], STORED_KEY, stored[i], PetscCtxDestroyDefault));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -52,19 +66,12 @@ PetscErrorCode AIJTCUStoredValuesKeep(Mat A)
 PetscErrorCode AIJTCUStoredValuesFit(Mat A)
 {
   Mat         block[2];
-  PetscInt64 *stored[2] = {NULL, NULL}, n[2] = {0, 0};
-  PetscBool   fits[2]   = {PETSC_TRUE, PETSC_TRUE}, all;
-  MatInfo     info;
+  PetscInt64 *stored[2], n[2];
+  PetscBool   fits[2], all;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCULocalBlocks(A, block, NULL));
-  for (int i = 0; i < 2; i++) {
-    if (!block[i]) continue;
-    PetscCall(MatGetInfo(block[i], MAT_LOCAL, &info));
-    PetscCall(PetscObjectContainerQuery((PetscObject)block[i], STORED_KEY, &stored[i]));
-    n[i]    = (PetscInt64)info.nz_used;
-    fits[i] = (PetscBool)(!stored[i] || n[i] <= *stored[i]);
-  }
+  PetscCall(AIJTCUStoredValuesCount(A, block, n, stored));
+  for (int i = 0; i < 2; i++) fits[i] = (PetscBool)(!stored[i] || n[i] <= *stored[i]);
   all = (PetscBool)(fits[0] && fits[1]);
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &all, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
   for (int i = 0; i < 2; i++) {

@@ -371,7 +371,7 @@ static PetscErrorCode TestCase(Pattern pattern, PetscInt rows, PetscInt cols)
   }
   c.special = PETSC_FALSE;
   PetscCall(TestBits(&c));
-  for (int i = 0; i < 4; i++) PetscCall(TestTransposes(A, &c, PETSC_FALSE)); /* the transpose is made meanwhile */
+  for (int i = 0; i < 4; i++) PetscCall(TestTransposes(A, &c, PETSC_FALSE)); /* once the transpose is there, too */
   /* new values, by the device and by the host */
   PetscCall(MatScale(A, 0.75));
   c.scale = (PetscReal)0.75;
