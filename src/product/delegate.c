@@ -249,15 +249,31 @@ static PetscErrorCode AIJTCUOperandsTypes(Mat C, PetscBool *there, PetscBool *ot
 }
 
 /*
+   Whether C is A^T B of a parallel A of a device with a dense B. What ours does not make of these the host makes, in
+   place of the parent (src/upstream/hostproduct.c), unless the path is the parent's. A B by symmetry is none of these
+*/
+static PetscErrorCode AIJTCUProductIsParallelAtB(Mat C, PetscBool *is)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(C->product->A, &plan));
+  PetscCall(AIJTCUProductIsTransposed(C, is));
+  if (!AIJTCUIsOfDevice(plan) || plan->id.kind != AIJTCU_KIND_MPI || AIJTCUGetOptions(plan)->path == MAT_AIJTCU_PATH_CUSPARSE) *is = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
    Whether C is a product of matrices of a device that is not left to the parents: all but A B and A^T B with a sparse A
-   and a dense B, and products of sparse matrices of one type that are bound to the host. The same on all processes
+   and a dense B, and products of sparse matrices of one type that are bound to the host. Of these A^T B in parallel is
+   not left to them, either. The same on all processes
 */
 static PetscErrorCode AIJTCUProductIsForHost(Mat C, PetscBool *is)
 {
   const Mat_Product *product = C->product;
   const PetscBool    two     = (PetscBool)(product->type == MATPRODUCT_AB || product->type == MATPRODUCT_AtB);
   Mat                A;
-  PetscBool          sparse, dense, there, other, all;
+  PetscBool          sparse, dense, there, other, all, parallel;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUOperandOfDevice(C, &A));
@@ -265,7 +281,8 @@ static PetscErrorCode AIJTCUProductIsForHost(Mat C, PetscBool *is)
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)product->A, &sparse, MATSEQAIJ, MATMPIAIJ, ""));
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)product->B, &dense, MATSEQDENSE, MATMPIDENSE, ""));
   PetscCall(AIJTCUProductIsSparse(C, &all));
-  *is = (PetscBool)(A && (there || other || !all) && !(two && sparse && dense));
+  PetscCall(AIJTCUProductIsParallelAtB(C, &parallel));
+  *is = (PetscBool)(parallel || (A && (there || other || !all) && !(two && sparse && dense)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -332,6 +349,7 @@ static PetscErrorCode AIJTCUSetUpAnew(Mat C)
 {
   Mat_Product     *product = C->product;
   AIJTCUDelegated *dp;
+  PetscBool        parallel;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUDelegatedGet(C, &dp));
@@ -341,7 +359,9 @@ static PetscErrorCode AIJTCUSetUpAnew(Mat C)
   product->destroy                               = NULL;
   product->data                                  = NULL;
   product->symbolic_used_the_fact_A_is_symmetric = PETSC_FALSE;
-  PetscCall(AIJTCUSelect(C));
+  PetscCall(AIJTCUProductIsParallelAtB(C, &parallel));
+  if (parallel) C->ops->productsymbolic = MatProductSymbolic_AIJTCU_Host;
+  else PetscCall(AIJTCUSelect(C));
   PetscCheck(C->ops->productsymbolic, PetscObjectComm((PetscObject)C), PETSC_ERR_SUP, "No product of a %s with a %s",
              ((PetscObject)product->A)->type_name, ((PetscObject)product->B)->type_name);
   PetscCall((*C->ops->productsymbolic)(C));
@@ -514,6 +534,10 @@ static PetscErrorCode AIJTCUNumericDelegated(Mat C, PetscBool nested)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (stale) PetscCall(AIJTCURestart(C));
+  if (C->ops->productnumeric != MatProductNumeric_AIJTCU_Delegated && !nested) { /* the host makes it now */
+    PetscCall((*C->ops->productnumeric)(C));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (dense && parallel) PetscCall(AIJTCUAttachBlocks(A)); /* A may have got new blocks since the symbolic phase */
   if (plan && dense && !parallel) PetscCall(AIJTCUCallNumericCounted(C, plan));
   else PetscCall(AIJTCUCallNumeric(C, plan));

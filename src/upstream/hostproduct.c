@@ -38,8 +38,20 @@
 
      What would help: ops->productnumeric in MatProductNumeric_ABC_Unsafe() and its like.
 
+   A^T B of a MATMPIAIJCUSPARSE with a dense B has other last bits each time, and may lack an entry
+
+     MatTransposeMatMultSymbolic_MPIAIJ_MPIDense() makes a MATMAIJ, whose entries are copied for each column of B. The
+     numeric phase brings B to the host, and multiplies with one vector on the device, also where all is bound to the
+     host. PetscSF adds there what other processes send, in the order in which it comes. cuSPARSE's product with the
+     transpose of a block of 32 rows may leave out the last one (src/LIMITS.md): C has what was in its memory.
+
+       MatBindToCPU(A, PETSC_TRUE);  // a MATMPIAIJCUSPARSE
+       MatTransposeMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C);  // once more: not the same bits
+
+     What would help: a MATMAIJ that shares the entries of A on the host.
+
    Needed: 3.24 to 3.26. Gone when: "product with a matrix of the host" of upstream.c, for the first of them. Ours:
-   sparseproduct.c and sequences.c, -each ("identity", "D-A"), with a GPU.
+   sparseproduct.c, sequences.c, -each ("identity", "D-A"), and halo.c, with a GPU.
 
    Each phase makes the whole product of stand-ins for the operands, which share the operands' arrays on the host.
    Nothing is kept, so nothing of it can be old

@@ -11,6 +11,7 @@ Prints on error only. -shape: how rows and entries are shared between processes.
 #include "interpose.h"
 #if PetscDefined(HAVE_CUDA)
   #include <petscdevice_cuda.h>
+  #include <cusparse.h>
 #endif
 
 #undef MPI_Isend
@@ -52,6 +53,11 @@ INTERPOSE(cudaError_t, cudaMallocAsync, (void **p, size_t n, cudaStream_t s), (p
 INTERPOSE(cudaError_t, cudaMallocHost, (void **p, size_t n), (p, n), CountMade("cudaMallocHost"))
 INTERPOSE(cudaError_t, cudaEventCreateWithFlags, (cudaEvent_t * e, unsigned int f), (e, f), CountMade("cudaEventCreateWithFlags"))
 INTERPOSE(cudaError_t, cudaStreamCreateWithFlags, (cudaStream_t * s, unsigned int f), (s, f), CountMade("cudaStreamCreateWithFlags"))
+
+/* Products of cuSPARSE with one vector: its kernel for A^T x may leave out a row */
+static PetscInt nvector;
+
+INTERPOSE(cusparseStatus_t, cusparseSpMV, (cusparseHandle_t h, cusparseOperation_t o, const void *a, cusparseConstSpMatDescr_t A, cusparseConstDnVecDescr_t x, const void *b, cusparseDnVecDescr_t y, cudaDataType t, cusparseSpMVAlg_t g, void *w), (h, o, a, A, x, b, y, t, g, w), nvector++)
 
 static PetscBool refuse; /* -refuse: the second process can use nothing that it is lent, so there are messages, too */
 
@@ -194,8 +200,8 @@ static PetscErrorCode TestTurns(Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A^T B = A B of a matrix that is eternally symmetric, until that is not known any more */
-static PetscErrorCode TestSymmetric(Problem *p)
+/* A^T B = A B of a matrix that is eternally symmetric, until that is not known any more. bound: on a device */
+static PetscErrorCode TestSymmetric(Problem *p, PetscBool bound)
 {
   Problem q = *p;
   Mat     A, B, C;
@@ -204,8 +210,12 @@ static PetscErrorCode TestSymmetric(Problem *p)
   q.symmetric = PETSC_TRUE;
   PetscCall(CreateA(&q, &A));
   PetscCall(CreateB(&q, 7, &B));
+  PetscCall(MatBindToCPU(A, bound));
   PetscCall(MatTransposeMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
   PetscCall(Check(&q, C, 1, "transposed"));
+  PetscCall(MatSetOption(A, MAT_SYMMETRY_ETERNAL, PETSC_FALSE));
+  PetscCall(MatTransposeMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C));
+  PetscCall(Check(&q, C, 1, "transposed, symmetric for now"));
   PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_FALSE));
   PetscCall(MatTransposeMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C));
   PetscCall(Check(&q, C, 1, "transposed, symmetric as before"));
@@ -244,6 +254,33 @@ static PetscErrorCode TestTransposed(Problem *p)
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+#if PetscDefined(HAVE_CUDA)
+/* A^T B of a matrix that is bound to the host is made there: the same bits every time */
+static PetscErrorCode TestBound(Problem *p)
+{
+  Mat A, B, C, D;
+
+  PetscFunctionBegin;
+  PetscCall(CreateA(p, &A));
+  PetscCall(CreateB(p, 16, &B));
+  PetscCall(MatBindToCPU(A, PETSC_TRUE));
+  nvector = 0;
+  PetscCall(MatTransposeMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
+  PetscCall(CheckEither(p, PETSC_TRUE, C, 1, "sums, bound"));
+  PetscCall(MatTransposeMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &D));
+  PetscCall(CheckBits(C, D, "sums, bound, once more"));
+  PetscCall(MatScale(A, 2));
+  PetscCall(MatTransposeMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &D));
+  PetscCall(CheckEither(p, PETSC_TRUE, D, 2, "sums, bound, scaled"));
+  if (nvector) PetscCall(PetscPrintf(PETSC_COMM_SELF, "[%d] sums, bound: %" PetscInt_FMT " products of cuSPARSE with one vector\n", rank, nvector));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatDestroy(&D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
 
 /* New values, another B, a new pattern, between transposed products with one C. They go both ways in turns */
 static PetscErrorCode TestTransposedChanges(Problem *p)
@@ -522,9 +559,14 @@ int main(int argc, char **argv)
   } else {
     PetscCall(TestWidths(&p));
     PetscCall(TestTurns(&p));
-    if (p.shape != SHAPE_ORDER && p.shape != SHAPE_HALF) PetscCall(TestSymmetric(&p));
+    for (int bound = 0; bound < 2; bound++) {
+      if (p.shape != SHAPE_ORDER && p.shape != SHAPE_HALF) PetscCall(TestSymmetric(&p, (PetscBool)bound));
+    }
     PetscCall(TestChanges(&p));
     PetscCall(TestTransposed(&p));
+#if PetscDefined(HAVE_CUDA)
+    PetscCall(TestBound(&p));
+#endif
     PetscCall(TestTransposedChanges(&p));
     PetscCall(TestRectangular(&p));
     for (int transposed = 0; transposed < 2; transposed++) PetscCall(TestQuietValues(&p, (PetscBool)transposed));
